@@ -1,0 +1,45 @@
+# Everything sets itself up: `make demo` and `make test` need Python 3.11+, git and make, nothing else.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+UV := $(shell command -v uv 2>/dev/null || echo $(BIN)/uv)
+
+.PHONY: setup demo test slow check lint types contracts bench lock clean
+
+setup: $(VENV)/.ready
+
+$(VENV)/.ready: requirements/dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; set PYTHON=/path/to/it") if sys.version_info < (3, 11) else None'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@command -v uv >/dev/null 2>&1 || test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet uv
+	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements/dev.txt
+	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+	@touch $@
+
+demo: setup
+	@$(BIN)/python -m davenport demo
+
+test: setup
+	$(BIN)/python -m pytest
+
+slow: setup
+	$(BIN)/python -m pytest -m slow
+
+check: lint types contracts
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup
+	$(BIN)/mypy
+
+contracts: setup
+	$(BIN)/lint-imports
+
+lock: setup
+	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes requirements/run.in -o requirements/run.txt
+	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes -c requirements/run.txt requirements/dev.in -o requirements/dev.txt
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build *.egg-info

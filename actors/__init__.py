@@ -1,0 +1,1 @@
+"""Actors: one per room, one per user; they serialise decisions and own what is loaded."""

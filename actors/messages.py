@@ -1,0 +1,188 @@
+"""What actors are told and asked. A `Request[R]` is answered with an R; everything else is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from actors.ports import JournalEntry, Vector
+from memory.settings import MemorySettings
+from memory.types import (
+    Conversation,
+    Draft,
+    Exchange,
+    Extraction,
+    Match,
+    Memory,
+    Settlement,
+    Usage,
+)
+
+R = TypeVar("R")
+
+
+class Request(Generic[R]):
+    """Base of messages that expect an answer of type R."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EffectKey:
+    """Which effect of which event this is, so that a replay finds the recorded result."""
+
+    event_id: str
+    call: int = 0
+
+
+# --- lists: both actors answer these -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ListScore:
+    """One list's part of a search (D2): what was usable, what was comparable, and its best matches.
+
+    `usable`: every memory visible in the conversation, by id, as it stood before the search. `searched`: the ids among
+    them that have a vector. `best`: at most three matches over the threshold.
+    """
+
+    usable: tuple[Memory, ...]
+    searched: frozenset[int]
+    best: tuple[Match, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Score(Request[ListScore]):
+    """Compare a list with the turn's vector; None: no search (D7, D13), only return what is usable."""
+
+    conversation: Conversation
+    settings: MemorySettings
+    vector: Vector | None
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The counters changed in the database; follow in what is loaded."""
+
+    settlement: Settlement
+
+
+# --- saving and the commands on memories --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What an explicit save did: the memory, and whether it was already there (P16)."""
+
+    memory: Memory
+    existing: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SaveMemory(Request[Saved]):
+    """Save into this actor's list at once (P16, D9, D10). Raises Refused."""
+
+    draft: Draft
+    conversation: Conversation
+    settings: MemorySettings
+    effect: EffectKey
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryListing:
+    """What `!memories` shows (D18): the memories usable here, by id, and how many more there are elsewhere."""
+
+    shown: tuple[Memory, ...]
+    hidden: int
+
+
+@dataclass(frozen=True, slots=True)
+class ListMemories(Request[MemoryListing]):
+    """List the user's durable memories over all personas (D18); user actor only."""
+
+    conversation: Conversation
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """Ids that were deleted and ids that are not the caller's (or do not exist: no difference is told)."""
+
+    done: tuple[int, ...]
+    unknown: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteMemories(Request[Deleted]):
+    """Delete some of the user's own memories."""
+
+    ids: tuple[int, ...]
+    effect: EffectKey
+
+
+@dataclass(frozen=True, slots=True)
+class EditMemory(Request[Memory]):
+    """Rewrite one of the user's own memories; protects it (D11). Raises Refused."""
+
+    memory_id: int
+    text: str
+    effect: EffectKey
+
+
+@dataclass(frozen=True, slots=True)
+class ClearMemories(Request[int]):
+    """Delete every durable memory of the user (D18) and drop a pass in flight (P20); answers how many."""
+
+    effect: EffectKey
+
+
+# --- extraction ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TurnBegan:
+    """A turn of this user began; its pass keeps its place in turn order (P20)."""
+
+    seq: int
+    event_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnOver:
+    """A turn ended: with an exchange to learn from, or without one (failed, stopped, not teaching)."""
+
+    seq: int
+    event_id: str
+    exchange: Exchange | None
+    settings: MemorySettings | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PassAnswered:
+    """The extraction model answered; `vectors` by text, for what may be promoted. None: it could not run (P17)."""
+
+    event_id: str
+    extraction: Extraction | None
+    usage: Usage | None
+    vectors: dict[str, Vector]
+
+
+@dataclass(frozen=True, slots=True)
+class TakenBack:
+    """An event was redacted or edited: what was learned only from it goes, a pass in flight for it is dropped."""
+
+    event_id: str
+
+
+# --- rooms and the outbox -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Deliver:
+    """A journalled event for a room."""
+
+    entry: JournalEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Flush:
+    """There may be outbox rows to send for this room."""

@@ -1,0 +1,393 @@
+"""What the actors need from outside, in terms of memory/ only. Adapters satisfy these by shape; wiring joins them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory.events import Answer, Incoming, JournalState, OutboxRow, SyncBatch, Undecryptable
+from memory.settings import ContextSettings, MemorySettings
+from memory.types import (
+    Candidate,
+    Draft,
+    Extraction,
+    ExtractionRequest,
+    ListKey,
+    Match,
+    Memory,
+    Origin,
+    Persona,
+    Prompt,
+    Recall,
+    Reply,
+    Settlement,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    Usage,
+)
+
+Vector = NDArray[np.float32]  # shape [dim], unit length
+Vectors = NDArray[np.float32]  # shape [n, dim], rows of unit length
+
+
+class SettingsSource(Protocol):
+    """Settings in force now. Read once per turn, pass or command (P5)."""
+
+    def memory(self, room_id: str) -> MemorySettings:
+        """Return the memory settings for one room's traffic."""
+        ...
+
+    def context(self, room_id: str) -> ContextSettings:
+        """Return the window settings for one room."""
+        ...
+
+    def persona(self, name: str) -> Persona:
+        """Return the persona of that name, or `default` where it no longer exists."""
+        ...
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors of one model."""
+
+    model_id: str
+    dim: int
+    match_threshold: float
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return float32[n, dim], rows of unit length. Raises EmbeddingError."""
+        ...
+
+
+class ScopeIndexes(Protocol):
+    """One flat index per list, in memory only; whoever owns a list keeps its index in step with the database."""
+
+    def has(self, key: ListKey) -> bool:
+        """Whether this list is loaded. False after it was evicted: load it again before searching."""
+        ...
+
+    def load(self, key: ListKey, ids: Sequence[int], vectors: Vectors) -> None:
+        """Replace whatever is loaded for this list."""
+        ...
+
+    def put(self, key: ListKey, memory_id: int, vector: Vector) -> None:
+        """Add or replace one memory's vector in a loaded list; does nothing when the list is not loaded."""
+        ...
+
+    def drop(self, key: ListKey, ids: Iterable[int]) -> None:
+        """Remove memories from a loaded list; unknown ids are ignored."""
+        ...
+
+    def ids(self, key: ListKey) -> frozenset[int]:
+        """Return the ids that have a vector in a loaded list."""
+        ...
+
+    def search(
+        self, key: ListKey, vector: Vector, allowed: frozenset[int], limit: int, threshold: float
+    ) -> tuple[Match, ...]:
+        """Return up to `limit` best of `allowed` with similarity >= threshold, best first, ties to the lower id."""
+        ...
+
+    def unload(self, key: ListKey) -> None:
+        """Forget a list that is no longer in use."""
+        ...
+
+
+ToolRunner = Callable[[ToolCall], Awaitable[ToolResult]]
+
+
+class Model(Protocol):
+    """The language model. Every failure is a ModelError; nothing partial is ever returned."""
+
+    async def reply(self, prompt: Prompt, tools: Sequence[ToolSpec], run_tool: ToolRunner) -> Reply:
+        """Stream one whole answer, running tools as the model asks. Raises ModelError (a cut stream is one)."""
+        ...
+
+    async def extract(self, request: ExtractionRequest) -> tuple[Extraction, Usage]:
+        """Ask for new facts and reinforced candidates (P6). Raises ModelError, ModelAnswerInvalid (P17)."""
+        ...
+
+
+class Matrix(Protocol):
+    """The homeserver, for sending and for who is in a room."""
+
+    device_id: str
+
+    async def send(self, row: OutboxRow) -> str:
+        """Send one row under its transaction id and return the event id. Raises MatrixError."""
+        ...
+
+    async def find_sent(self, row: OutboxRow) -> str | None:
+        """Look in the room's recent history for an own event that is this row; None when there is none."""
+        ...
+
+    async def typing(self, room_id: str, *, on: bool) -> None:
+        """Show or clear the typing notice. Never raises: a notice is not worth an answer."""
+        ...
+
+    def members(self, room_id: str) -> frozenset[str]:
+        """Return the user ids joined to a room, as last synced."""
+        ...
+
+    def can_write_state(self, room_id: str, user_id: str) -> bool:
+        """Whether this user's power level allows changing room state."""
+        ...
+
+    def render(self, answer: Answer) -> tuple[str, ...]:
+        """Turn Markdown into event contents (JSON texts), split by encoded bytes, relation and m.mentions set."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class JournalEntry:
+    """A journalled event with what became of it. `seq` is the order of arrival and so the order of turns."""
+
+    seq: int
+    incoming: Incoming
+    state: JournalState
+    persona: str | None = None
+    recall: Recall | None = None
+    said: str | None = None  # the text that was asked, without prefix or mention
+    answer: str | None = None  # the Markdown that was answered
+
+
+class JournalTable(Protocol):
+    """Events in the order they arrived, with the sync token of the batch they came in."""
+
+    async def sync_token(self) -> str | None:
+        """Return next_batch of the last journalled sync, None before the first."""
+        ...
+
+    async def record(
+        self, batch: SyncBatch, received: Sequence[Incoming], ignored: Sequence[Incoming], at: datetime
+    ) -> tuple[JournalEntry, ...]:
+        """Store events and next_batch; return the newly `received` ones. An event already there is left alone.
+
+        Ignored events are stored without any text. Undecryptable ones wait in that state; `batch.late` replaces them,
+        each with a new seq (it belongs to `received` or `ignored` like any other).
+        """
+        ...
+
+    async def known(self, event_ids: Sequence[str]) -> frozenset[str]:
+        """Return which of these event ids are journalled."""
+        ...
+
+    async def last_event(self, room_id: str) -> str | None:
+        """Return the event of this room that was journalled last."""
+        ...
+
+    async def waiting(self, room_id: str, session_id: str) -> tuple[Undecryptable, ...]:
+        """Return the undecrypted events of one Megolm session."""
+        ...
+
+    async def get(self, event_id: str) -> JournalEntry | None:
+        """Return one entry, or None."""
+        ...
+
+    async def unfinished(self) -> tuple[JournalEntry, ...]:
+        """Return entries in `received` or `answered`, in order of arrival."""
+        ...
+
+    async def window(
+        self, room_id: str, thread_root: str | None, since: datetime, limit: int
+    ) -> tuple[JournalEntry, ...]:
+        """Return the last `limit` answered turns of a room's main timeline or of one thread, oldest first."""
+        ...
+
+    async def begin_turn(self, event_id: str, persona: str, said: str) -> None:
+        """Note the persona current when the turn began (P11) and the text that was asked."""
+        ...
+
+    async def record_recall(self, event_id: str, recall: Recall) -> None:
+        """Note what this turn's search found (D2)."""
+        ...
+
+    async def answered(self, event_id: str, answer: str, state: JournalState, at: datetime) -> None:
+        """Note the answer and the new state (`answered` or `learned`)."""
+        ...
+
+    async def finish(self, event_id: str, state: JournalState) -> None:
+        """Set a final state (`learned`, `ignored` or `failed`)."""
+        ...
+
+    async def retract(self, event_id: str) -> None:
+        """Blank the texts of an event that was redacted or edited, keep its id."""
+        ...
+
+
+class OutboxTable(Protocol):
+    """Events on their way to the homeserver."""
+
+    async def add(self, rows: Sequence[OutboxRow]) -> None:
+        """Store rows; one whose txn_id is already there is left alone."""
+        ...
+
+    async def pending(self, room_id: str | None = None) -> tuple[OutboxRow, ...]:
+        """Return rows not yet confirmed, in order of insertion."""
+        ...
+
+    async def sent(self, txn_id: str, event_id: str) -> None:
+        """Note that the homeserver took a row."""
+        ...
+
+    async def failed(self, txn_id: str, reason: str) -> None:
+        """Note that a row will never be taken (the bot was removed from the room, say)."""
+        ...
+
+
+class MemoryTable(Protocol):
+    """Durable memories with their vectors."""
+
+    async def of_list(self, key: ListKey) -> tuple[Memory, ...]:
+        """Return a list's memories by id: for a personal list that persona's and the user's global ones."""
+        ...
+
+    async def of_user(self, user_id: str) -> tuple[Memory, ...]:
+        """Return personal and global memories of a user over all personas, by id."""
+        ...
+
+    async def count_of_user(self, user_id: str) -> int:
+        """Count what P3 counts: personal and global memories over all personas."""
+        ...
+
+    async def count_of_list(self, key: ListKey) -> int:
+        """Count what a capacity is held against (D9): one scope and persona, global memories not among them."""
+        ...
+
+    async def get(self, ids: Sequence[int]) -> tuple[Memory, ...]:
+        """Return those of the ids that exist, by id."""
+        ...
+
+    async def insert(self, draft: Draft, now: datetime) -> Memory:
+        """Save a memory and return it: unused_days 0, counted_on today, created and updated now (D1)."""
+        ...
+
+    async def edit(self, memory_id: int, text: str, now: datetime) -> Memory:
+        """Set text and protection (D11), drop the stale vectors, leave the counters."""
+        ...
+
+    async def delete(self, ids: Sequence[int]) -> None:
+        """Delete memories with their vectors; mentions of them go too."""
+        ...
+
+    async def settle(self, settlement: Settlement) -> None:
+        """Apply counter changes; ids that no longer exist are ignored."""
+        ...
+
+    async def put_vector(self, memory_id: int, model_id: str, vector: Vector) -> None:
+        """Store the vector of a memory for one model."""
+        ...
+
+    async def vectors_of_list(self, key: ListKey, model_id: str, dim: int) -> tuple[tuple[int, ...], Vectors]:
+        """Return ids and float32[n, dim] of the list's memories that have a vector of this model, by id."""
+        ...
+
+    async def without_vector(self, model_id: str, limit: int) -> tuple[Memory, ...]:
+        """Return memories that still need a vector of this model (D17), most recently matched first."""
+        ...
+
+
+class CandidateTable(Protocol):
+    """Facts on probation, and the mentions that carried them."""
+
+    async def of_user(self, user_id: str) -> tuple[Candidate, ...]:
+        """Return a user's candidates by id."""
+        ...
+
+    async def prune(self, user_id: str, last_seen_before: datetime) -> int:
+        """Delete the user's candidates with last_seen earlier than this moment and return how many (P4)."""
+        ...
+
+    async def insert(self, user_id: str, text: str, origin: Origin, now: datetime) -> Candidate:
+        """Insert a candidate with one mention, by `origin.event` (P7)."""
+        ...
+
+    async def reinforce(self, candidate_id: int, event_id: str, now: datetime) -> Candidate | None:
+        """Add the mention of this event (P8). None: no such candidate. A second mention by one event adds nothing."""
+        ...
+
+    async def promoted(self, candidate_id: int, memory_id: int) -> None:
+        """Delete a candidate that became a memory and hand its mentions to it (P12)."""
+        ...
+
+    async def take_back(self, event_id: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Remove the mentions of an event that was redacted or edited.
+
+        Candidates lose one mention each; candidates and unprotected memories left without any mention are deleted.
+        Returns (ids of candidates touched, ids of memories deleted).
+        """
+        ...
+
+
+class UserTable(Protocol):
+    """Per-user counters of the rules."""
+
+    async def add_promoting_pass(self, user_id: str) -> int:
+        """Add one to the counter of passes that promoted (P13) and return it."""
+        ...
+
+
+class RoomTable(Protocol):
+    """What must be remembered of a room."""
+
+    async def encrypted(self, room_id: str) -> bool:
+        """Whether this room was ever seen encrypted."""
+        ...
+
+    async def mark_encrypted(self, room_ids: Sequence[str]) -> None:
+        """Remember for ever that rooms are encrypted."""
+        ...
+
+    async def persona(self, room_id: str) -> str:
+        """Return the room's current persona, `default` unless set."""
+        ...
+
+
+class EffectTable(Protocol):
+    """Results of effects, keyed by event and call number, so that a resumed turn or command repeats none."""
+
+    async def recorded(self, event_id: str, call: int) -> str | None:
+        """Return the recorded result, or None."""
+        ...
+
+    async def record(self, event_id: str, call: int, result: str) -> None:
+        """Record a result, in the transaction of the effect itself."""
+        ...
+
+
+class UsageTable(Protocol):
+    """Tokens spent."""
+
+    async def add(
+        self, event_id: str, user_id: str, room_id: str, purpose: str, usage: Usage, at: datetime
+    ) -> None:
+        """Record one model call; `purpose` is "reply" or "extraction"."""
+        ...
+
+
+class Tables(Protocol):
+    """All table families inside one open transaction."""
+
+    journal: JournalTable
+    outbox: OutboxTable
+    memories: MemoryTable
+    candidates: CandidateTable
+    users: UserTable
+    rooms: RoomTable
+    effects: EffectTable
+    usage: UsageTable
+
+
+class Store(Protocol):
+    """The database: everything happens in a transaction, which is there whole or not at all."""
+
+    def transaction(self) -> AbstractAsyncContextManager[Tables]:
+        """Open a transaction; committed at the end, rolled back on any exception, cancellation included."""
+        ...
+

@@ -1,0 +1,1 @@
+"""Commands people type, from one table that feeds parsing, permission and help."""

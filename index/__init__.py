@@ -1,0 +1,1 @@
+"""Embeddings and the FAISS index of each list."""

@@ -1,0 +1,1 @@
+"""The model side: the only package that imports anthropic."""

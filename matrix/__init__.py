@@ -1,0 +1,1 @@
+"""The Matrix side: the only package that imports nio."""

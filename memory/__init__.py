@@ -1,0 +1,1 @@
+"""The rules of memory: pure values and decisions. No I/O, no clock, no randomness, no logging."""

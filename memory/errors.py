@@ -1,0 +1,67 @@
+"""The error tree. Each adapter maps its library's errors onto one of these at its boundary.
+
+`for_user` says whether the message is a sentence that may be shown to the person who asked; the text of every other
+error is for operators only.
+"""
+
+
+class DavenportError(Exception):
+    """Base of every error of this project."""
+
+    for_user: bool = False
+
+
+class Refused(DavenportError):
+    """Something a person asked for cannot be done; the message says why and what to do instead."""
+
+    for_user = True
+
+
+class SettingsError(DavenportError):
+    """A setting is missing, unknown or out of bounds; the message names key, file and what is allowed."""
+
+
+class StorageError(DavenportError):
+    """The database cannot be used; the message names the file and the fix."""
+
+
+class EmbeddingError(DavenportError):
+    """A text could not be embedded (D7, D17)."""
+
+
+class ModelError(DavenportError):
+    """The model gave no usable answer: unreachable, timed out, cut off, refused or over its limits."""
+
+
+class ModelKeyMissing(ModelError):
+    """No API key is configured for the provider."""
+
+
+class ModelAnswerInvalid(ModelError):
+    """The model answered, but not in the shape that was asked for (P17)."""
+
+
+class MatrixError(DavenportError):
+    """The homeserver refused or could not be reached."""
+
+    def __init__(self, message: str, *, retry_after: float | None = None, permanent: bool = False) -> None:
+        """`retry_after` in seconds, where the homeserver named it; `permanent` when trying again cannot help."""
+        super().__init__(message)
+        self.retry_after = retry_after
+        self.permanent = permanent
+
+
+class LoginFailed(MatrixError):
+    """The homeserver does not accept the configured credentials; the message names the key."""
+
+
+class MailboxFull(DavenportError):
+    """An actor has more work waiting than its mailbox may hold."""
+
+
+class ActorFailed(DavenportError):
+    """A handler raised; the asker is told so instead of waiting for ever."""
+
+
+class Stopping(DavenportError):
+    """The bot is shutting down and takes no new work."""

@@ -1,0 +1,154 @@
+"""What comes in from Matrix and what goes out, in words the actors and the journal share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+from memory.types import Conversation, TurnKind
+
+
+class IncomingKind(StrEnum):
+    """Kinds of event the bot takes note of."""
+
+    MESSAGE = "message"
+    EDIT = "edit"
+    REDACTION = "redaction"
+
+
+class JournalState(StrEnum):
+    """Life of a journalled event: received -> answered -> learned, or one of the others at once.
+
+    Commands and turns that teach nothing go straight to `learned` when their answer is in the outbox.
+    """
+
+    RECEIVED = "received"
+    ANSWERED = "answered"
+    LEARNED = "learned"
+    IGNORED = "ignored"
+    FAILED = "failed"
+    UNDECRYPTED = "undecrypted"
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """One event of a room, decrypted and read.
+
+    body: the plain text as sent, "" for anything but text. text: body without the mention that addressed the bot.
+    target: the event that an edit replaces or a redaction removes. thread_root, reply_to: relations, where present.
+    addressed: m.mentions, a pill or the leading display name means the bot. direct: m.direct or is_direct says so.
+    alone: nobody but the sender and the bot is in the room. sent_at: the homeserver's timestamp.
+    """
+
+    event_id: str
+    room_id: str
+    sender: str
+    kind: IncomingKind
+    sent_at: datetime
+    body: str = ""
+    text: str = ""
+    target: str | None = None
+    thread_root: str | None = None
+    reply_to: str | None = None
+    addressed: bool = False
+    direct: bool = False
+    alone: bool = False
+
+    @property
+    def private(self) -> bool:
+        """Whether what is said here is heard by nobody but the sender and the bot."""
+        return self.direct and self.alone
+
+
+@dataclass(frozen=True, slots=True)
+class Undecryptable:
+    """An encrypted event whose key has not come yet; `raw` is its JSON as received."""
+
+    event_id: str
+    room_id: str
+    sender: str
+    session_id: str
+    sent_at: datetime
+    raw: str
+
+
+@dataclass(frozen=True, slots=True)
+class Echo:
+    """An own event seen in /sync: the homeserver took the outbox row with this transaction id."""
+
+    txn_id: str
+    event_id: str
+    room_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class SyncBatch:
+    """One /sync response, whole: gaps filled, in the order of each room's timeline."""
+
+    next_batch: str
+    events: tuple[Incoming, ...] = ()
+    undecryptable: tuple[Undecryptable, ...] = ()
+    echoes: tuple[Echo, ...] = ()
+    encrypted_rooms: tuple[str, ...] = ()
+    late: tuple[Incoming, ...] = ()  # events of earlier batches whose key came with this one
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Markdown on its way to a room: where it goes and which event it answers. `notice`: a status line (m.notice)."""
+
+    room_id: str
+    event_id: str
+    recipient: str
+    markdown: str
+    thread_root: str | None = None
+    notice: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxRow:
+    """One event to send: `content` is its Matrix content as JSON text; the txn id derives from event and part."""
+
+    txn_id: str
+    room_id: str
+    event_id: str
+    part: int
+    content: str
+    created_at: datetime
+    device_id: str = ""
+    sent_event_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who gave a command, by which event and where."""
+
+    user_id: str
+    event_id: str
+    conversation: Conversation
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """What a text means to the bot: a turn with its kind and text, or a command value to hand to the Dispatcher."""
+
+    turn: TurnKind | None = None
+    text: str = ""
+    command: object | None = None
+
+
+class Dispatcher(Protocol):
+    """The command table as the room actor sees it; given by wiring, never imported."""
+
+    def recognise(self, text: str) -> Recognised | None:
+        """Read a text; None when it does not start with the command prefix followed by a letter. Pure."""
+        ...
+
+    async def run(self, command: object, caller: Caller) -> str:
+        """Carry out a command value and return the answer in Markdown.
+
+        Raises Refused with a sentence for the caller when it cannot be done.
+        """
+        ...

@@ -1,0 +1,30 @@
+"""Settings values the rules are given; where they come from is no concern of this package (P5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySettings:
+    """The `memory.*` keys, with the defaults of RULES.md."""
+
+    enabled: bool = True
+    promotion_threshold: int = 2
+    candidate_ttl_days: int = 14
+    max_per_user: int = 50
+    cleanup_interval: int = 3
+    decay_enabled: bool = True
+    rest_after_days: int = 7
+    match_threshold: float = 0.25
+    capacity_room: int = 100
+    capacity_personal: int = 100
+    private_stays_private: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSettings:
+    """The `context.*` keys: what of a conversation is kept in the window."""
+
+    max_messages: int = 20
+    timeout_minutes: int = 60

@@ -1,0 +1,305 @@
+"""The words of RULES.md as values, and the two protocols every layer may rely on.
+
+All datetimes are aware and in UTC; all dates are UTC dates. Ids of memories and candidates are positive and never
+used again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from enum import StrEnum
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """The one source of time. Tests and the demo move it; no rule reads the wall clock."""
+
+    def now(self) -> datetime:
+        """Return the present moment, aware, in UTC."""
+        ...
+
+    def today(self) -> date:
+        """Return the UTC date of `now()`."""
+        ...
+
+
+class ScopeKind(StrEnum):
+    """Whom a memory is about (RULES.md, Words)."""
+
+    ROOM = "room"
+    PERSONAL = "personal"
+    GLOBAL = "global"
+
+
+class Source(StrEnum):
+    """What wrote a memory."""
+
+    PROMOTION = "promotion"
+    TOOL = "tool"
+    COMMAND = "command"
+    IMPORT = "import"
+    MERGE = "merge"
+
+
+class TurnKind(StrEnum):
+    """Kinds of event that the bot answers with the model."""
+
+    ASK = "ask"
+    CODE = "code"
+
+
+@dataclass(frozen=True, slots=True)
+class ListKey:
+    """A list: one room and persona, or one user and persona with that user's global memories.
+
+    `kind` is ROOM or PERSONAL; `owner` a room id or a Matrix user id.
+    """
+
+    kind: ScopeKind
+    owner: str
+    persona: str
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a fact was first said. `private`: in a direct room (D8)."""
+
+    room: str
+    event: str
+    private: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A fact mentioned fewer times than the threshold; a row of `memory_candidates`."""
+
+    id: int
+    user_id: str
+    text: str
+    mentions: int
+    first_seen: datetime
+    last_seen: datetime
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A memory about to be saved; storage gives it an id, 0 unused days and today as counted_on (D1).
+
+    `persona` is "" for global memories, `scope_id` a room id or a Matrix user id.
+    """
+
+    scope: ScopeKind
+    scope_id: str
+    persona: str
+    text: str
+    source: Source
+    origin: Origin
+    first_seen: datetime
+    mentions: int = 1
+    protected: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A durable fact; a row of `memories`."""
+
+    id: int
+    scope: ScopeKind
+    scope_id: str
+    persona: str
+    text: str
+    source: Source
+    protected: bool
+    unused_days: int
+    counted_on: date
+    last_matched_at: datetime | None
+    mentions: int
+    first_seen: datetime
+    created_at: datetime
+    updated_at: datetime
+    origin: Origin
+    shared: bool = False
+    rooms: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+
+    def resting(self, rest_after_days: int) -> bool:
+        """Whether this memory rests (D5); the state is derived, never stored."""
+        return self.unused_days >= rest_after_days
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """What visibility (D8) needs to know of the place a memory would be used in.
+
+    `private`: a direct room in which only the bot and one person are. `asker` is whose turn or command it is.
+    """
+
+    room_id: str
+    private: bool
+    asker: str
+    persona: str = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A memory found by the search of D2, with its cosine similarity in [-1, 1]."""
+
+    memory_id: int
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """What the one search of a turn found, kept in the journal so that a replayed turn never counts twice (D2).
+
+    `matches`: at most three, best first. `recalled`: ids of those that rested when they were matched (D6).
+    """
+
+    searched_on: date
+    matches: tuple[Match, ...] = ()
+    recalled: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """The counter changes of one search (D3, D4, D16), each applied to whichever of the ids still exist.
+
+    used: unused_days 0, last_matched_at `now`, counted_on `today`. aged: one day more and counted_on `today`, but only
+    where counted_on is still before `today`. healed: counted_on set back to `today`, nothing else.
+    """
+
+    now: datetime
+    today: date
+    used: tuple[int, ...] = ()
+    aged: tuple[int, ...] = ()
+    healed: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One answered turn as extraction sees it (P6)."""
+
+    event_id: str
+    room_id: str
+    user_id: str
+    persona: str
+    private: bool
+    said: str
+    answered: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractionRequest:
+    """What the extraction model sees (P6)."""
+
+    exchange: Exchange
+    memories: tuple[Memory, ...]
+    candidates: tuple[Candidate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """What the extraction model answered, unchecked: new facts and the ids of reinforced candidates."""
+
+    new_facts: tuple[str, ...] = ()
+    reinforced: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TakeUp:
+    """What an extraction means for the candidates (P7-P9, P18): texts to insert, ids to reinforce."""
+
+    insert: tuple[str, ...] = ()
+    reinforce: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one model call as the API reported them."""
+
+    model: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Persona:
+    """A named character of the bot; only `default` exists until personas can be configured."""
+
+    name: str = "default"
+    prompt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One text block of a prompt; `cache` puts a cache breakpoint after it."""
+
+    text: str
+    cache: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PromptMessage:
+    """One message of a prompt; `role` is "user" or "assistant"."""
+
+    role: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """Everything the model is sent for one reply (D14)."""
+
+    system: tuple[Block, ...]
+    messages: tuple[PromptMessage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WindowEntry:
+    """One message of a conversation window: something said to the bot, or (`author` None) the bot's answer.
+
+    `event_id` is the event that was answered in both cases, so that taking back an event takes both.
+    """
+
+    event_id: str
+    author: str | None
+    text: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool the model may call; `schema` is the JSON schema of its arguments."""
+
+    name: str
+    description: str
+    schema: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call of a tool, counted from 0 within the turn, so that a replay finds the recorded result."""
+
+    number: int
+    name: str
+    arguments: dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool call answers the model; an error result never had an effect."""
+
+    text: str
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A whole answer of the model in Markdown, and what it cost, one entry for each call made."""
+
+    text: str
+    usage: tuple[Usage, ...] = ()

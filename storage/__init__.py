@@ -1,0 +1,1 @@
+"""SQLite: the only package that speaks SQL."""
