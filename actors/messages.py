@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from actors.ports import JournalEntry, Vector
+from actors.ports import Vector
+from memory.events import JournalEntry
 from memory.settings import MemorySettings
 from memory.types import (
     Conversation,

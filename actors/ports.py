@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.events import Answer, Incoming, JournalState, OutboxRow, SyncBatch, Undecryptable
+from memory.events import Answer, Incoming, JournalEntry, JournalState, OutboxRow, SyncBatch, Undecryptable
 from memory.settings import ContextSettings, MemorySettings
 from memory.types import (
     Candidate,
@@ -144,19 +143,6 @@ class Matrix(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class JournalEntry:
-    """A journalled event with what became of it. `seq` is the order of arrival and so the order of turns."""
-
-    seq: int
-    incoming: Incoming
-    state: JournalState
-    persona: str | None = None
-    recall: Recall | None = None
-    said: str | None = None  # the text that was asked, without prefix or mention
-    answer: str | None = None  # the Markdown that was answered
-
-
 class JournalTable(Protocol):
     """Events in the order they arrived, with the sync token of the batch they came in."""
 
@@ -169,8 +155,10 @@ class JournalTable(Protocol):
     ) -> tuple[JournalEntry, ...]:
         """Store events and next_batch; return the newly `received` ones. An event already there is left alone.
 
-        Ignored events are stored without any text. Undecryptable ones wait in that state; `batch.late` replaces them,
-        each with a new seq (it belongs to `received` or `ignored` like any other).
+                `at` is the moment of arrival by our clock. Rooms of `batch.encrypted_rooms` are marked encrypted in the same
+        transaction; echoes are not looked at. Ignored events are stored without any text. Undecryptable ones wait in
+                that state; an event of `received` or `ignored` replaces its waiting row with a new seq (`batch.late` belongs
+                to these like any other).
         """
         ...
 
@@ -197,7 +185,11 @@ class JournalTable(Protocol):
     async def window(
         self, room_id: str, thread_root: str | None, since: datetime, limit: int
     ) -> tuple[JournalEntry, ...]:
-        """Return the last `limit` answered turns of a room's main timeline or of one thread, oldest first."""
+        """Return the last `limit` turns of a room's main timeline or of one thread, in order of arrival.
+
+        Turns answered at or after `since` (by our clock) that were not retracted; commands and ignored events are
+        none.
+        """
         ...
 
     async def begin_turn(self, event_id: str, persona: str, said: str) -> None:
@@ -217,7 +209,14 @@ class JournalTable(Protocol):
         ...
 
     async def retract(self, event_id: str) -> None:
-        """Blank the texts of an event that was redacted or edited, keep its id."""
+        """Blank the texts of an event that was redacted or edited, keep its id.
+
+        The state stays as it is, except that an undecrypted event no longer waits: it is `ignored` from now on.
+        """
+        ...
+
+    async def prune(self, before: datetime) -> int:
+        """Blank the texts of finished events that arrived before this moment; return how many. Ids stay."""
         ...
 
 
@@ -238,6 +237,10 @@ class OutboxTable(Protocol):
 
     async def failed(self, txn_id: str, reason: str) -> None:
         """Note that a row will never be taken (the bot was removed from the room, say)."""
+        ...
+
+    async def prune(self, before: datetime) -> int:
+        """Delete rows created before this moment that were sent or failed; return how many."""
         ...
 
 
@@ -360,28 +363,82 @@ class EffectTable(Protocol):
         """Record a result, in the transaction of the effect itself."""
         ...
 
+    async def prune(self, before: datetime) -> int:
+        """Delete results of finished events that arrived before this moment; return how many."""
+        ...
+
 
 class UsageTable(Protocol):
     """Tokens spent."""
 
-    async def add(
-        self, event_id: str, user_id: str, room_id: str, purpose: str, usage: Usage, at: datetime
-    ) -> None:
+    async def add(self, event_id: str, user_id: str, room_id: str, purpose: str, usage: Usage, at: datetime) -> None:
         """Record one model call; `purpose` is "reply" or "extraction"."""
+        ...
+
+
+class AccountTable(Protocol):
+    """The bot's own account as key and value: user and device id, tokens, cross-signing state. Never logged."""
+
+    async def get(self, key: str) -> str | None:
+        """Return the value of a key, or None."""
+        ...
+
+    async def set(self, key: str, value: str | None) -> None:
+        """Store a value; None removes the key."""
+        ...
+
+    async def all(self) -> dict[str, str]:
+        """Return every key with its value."""
         ...
 
 
 class Tables(Protocol):
     """All table families inside one open transaction."""
 
-    journal: JournalTable
-    outbox: OutboxTable
-    memories: MemoryTable
-    candidates: CandidateTable
-    users: UserTable
-    rooms: RoomTable
-    effects: EffectTable
-    usage: UsageTable
+    @property
+    def journal(self) -> JournalTable:
+        """Events in order of arrival."""
+        ...
+
+    @property
+    def outbox(self) -> OutboxTable:
+        """Events on their way out."""
+        ...
+
+    @property
+    def memories(self) -> MemoryTable:
+        """Durable memories and their vectors."""
+        ...
+
+    @property
+    def candidates(self) -> CandidateTable:
+        """Facts on probation and their mentions."""
+        ...
+
+    @property
+    def users(self) -> UserTable:
+        """Counters per user."""
+        ...
+
+    @property
+    def rooms(self) -> RoomTable:
+        """State per room."""
+        ...
+
+    @property
+    def effects(self) -> EffectTable:
+        """Results of effects."""
+        ...
+
+    @property
+    def usage(self) -> UsageTable:
+        """Tokens spent."""
+        ...
+
+    @property
+    def account(self) -> AccountTable:
+        """The bot's own account."""
+        ...
 
 
 class Store(Protocol):
@@ -390,4 +447,3 @@ class Store(Protocol):
     def transaction(self) -> AbstractAsyncContextManager[Tables]:
         """Open a transaction; committed at the end, rolled back on any exception, cancellation included."""
         ...
-

@@ -1,0 +1,250 @@
+"""The actor runtime: bounded mailboxes, tell and ask, restart from storage, unloading of idle actors, drain.
+
+One task per loaded actor takes its messages in order. A handler may await storage and tell actors further down
+(room -> user -> outbox: never in a circle, so full mailboxes cannot lock each other), but neither the model nor
+Matrix: slow work is a task of the actor (`Context.spawn`) whose result comes back as a message.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
+
+from actors.messages import R, Request
+from memory.errors import ActorFailed, MailboxFull, Refused, Stopping
+
+log = logging.getLogger(__name__)
+
+Work = Coroutine[Any, Any, object | None]
+
+
+class Address(NamedTuple):
+    """Who is meant: a kind of actor ("room", "user", "outbox") and a Matrix id."""
+
+    kind: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"
+
+
+class Actor:
+    """Base of actors. Whatever an instance holds can be had again from storage by `load`."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+
+    async def load(self) -> None:
+        """Read state from storage; called before the first message, after a failure and after unloading."""
+
+    async def handle(self, message: object) -> object | None:
+        """Do one message; the return value answers an asker. Refused is an answer, any other exception a failure."""
+        raise TypeError(f"{type(self).__name__} does not understand {type(message).__name__}")
+
+    def unload(self) -> None:
+        """Let go of what is shared (an index, say) before the instance is dropped."""
+
+
+@dataclass(slots=True)
+class _Envelope:
+    message: object
+    answer: asyncio.Future[Any] | None = None
+
+    def succeed(self, result: object) -> None:
+        if self.answer is not None and not self.answer.done():
+            self.answer.set_result(result)
+
+    def fail(self, error: BaseException) -> None:
+        if self.answer is not None and not self.answer.done():
+            self.answer.set_exception(error)
+
+
+Factories = Mapping[str, Callable[["Context"], Actor]]
+
+
+class Context:
+    """What an actor may do with the rest of the system; the runtime keeps its mailbox and tasks here."""
+
+    def __init__(self, system: ActorSystem, address: Address) -> None:
+        self.system = system
+        self.address = address
+        self.mailbox: asyncio.Queue[_Envelope] = asyncio.Queue(system.capacity)
+        self.senders = 0
+        self.stopped = False
+        self.tasks: set[asyncio.Task[None]] = set()
+        self.actor: Actor | None = None
+        self.runner = asyncio.create_task(self._run(), name=str(address))
+
+    def spawn(self, work: Work) -> asyncio.Task[None]:
+        """Run slow work as a task of this actor; what it returns, unless None, is told to the actor.
+
+        The task is cancelled when the actor restarts. An exception that leaves it counts as a failure of the actor.
+        """
+        self.system.expect()
+        task = asyncio.create_task(self._guard(work), name=f"task of {self.address}")
+        self.tasks.add(task)
+        task.add_done_callback(lambda done: self._task_done(done, work))
+        return task
+
+    async def put(self, envelope: _Envelope) -> None:
+        """Queue an envelope; waits while the mailbox is full (runtime only)."""
+        self.senders += 1
+        try:
+            await self.mailbox.put(envelope)
+        finally:
+            self.senders -= 1
+        if self.stopped:
+            self._refuse_queued()
+            raise Stopping(f"{self.address} was stopped")
+
+    async def _run(self) -> None:
+        try:
+            while True:
+                try:
+                    async with asyncio.timeout(self.system.idle_seconds):
+                        envelope = await self.mailbox.get()
+                except TimeoutError:
+                    if self.mailbox.empty() and not self.senders and not self.tasks:
+                        return
+                else:
+                    await self._process(envelope)
+        finally:
+            self.stopped = True
+            self.system.cells.pop(self.address, None)
+            self._restart()
+            self._refuse_queued()
+
+    async def _process(self, envelope: _Envelope) -> None:
+        try:
+            if isinstance(envelope.message, Exception):  # left a task of this actor
+                raise envelope.message
+            actor = await self._loaded()
+            answer = await actor.handle(envelope.message)
+        except Refused as refusal:
+            envelope.fail(refusal)
+        except asyncio.CancelledError:
+            envelope.fail(Stopping(f"{self.address} was stopped"))
+            raise
+        except Exception as error:  # supervision: whatever a handler raises ends here
+            log.error("%s failed on %s", self.address, type(envelope.message).__name__, exc_info=error)
+            self._restart()
+            envelope.fail(ActorFailed(f"{self.address} failed: {error!r}"))
+        else:
+            envelope.succeed(answer)
+        finally:
+            self.system.settle()
+
+    async def _loaded(self) -> Actor:
+        if self.actor is None:
+            actor = self.system.factories[self.address.kind](self)
+            await actor.load()
+            self.actor = actor
+        return self.actor
+
+    def _restart(self) -> None:
+        for task in self.tasks:
+            task.cancel()
+        if self.actor is not None:
+            self.actor.unload()
+        self.actor = None
+
+    def _refuse_queued(self) -> None:
+        while not self.mailbox.empty():
+            self.mailbox.get_nowait().fail(Stopping(f"{self.address} was stopped"))
+            self.system.settle()
+
+    async def _guard(self, work: Work) -> None:
+        try:
+            message = await work
+        except Exception as error:  # noqa: BLE001 - supervision: it fails the actor, below
+            message = error
+        if message is not None:
+            await self.system.tell(self.address, message)
+
+    def _task_done(self, task: asyncio.Task[None], work: Work) -> None:
+        work.close()  # a task cancelled before its first step never awaited it
+        self.tasks.discard(task)
+        self.system.settle()
+
+
+class ActorSystem:
+    """Finds or loads actors by address and delivers messages to them.
+
+    factories: by kind of address. capacity: messages a mailbox holds. idle_seconds: how long an actor without messages
+    and tasks stays loaded.
+    """
+
+    def __init__(self, factories: Factories, *, capacity: int = 1000, idle_seconds: float = 600.0) -> None:
+        self.factories = factories
+        self.capacity = capacity
+        self.idle_seconds = idle_seconds
+        self.cells: dict[Address, Context] = {}
+        self._outstanding = 0
+        self._quiet = asyncio.Event()
+        self._quiet.set()
+        self._closed = False
+
+    async def tell(self, address: Address, message: object) -> None:
+        """Put a message into a mailbox; waits while it is full. Raises Stopping."""
+        await self._deliver(address, _Envelope(message))
+
+    def offer(self, address: Address, message: object) -> None:
+        """Put a message into a mailbox, or raise MailboxFull at once."""
+        cell = self._cell(address)
+        try:
+            cell.mailbox.put_nowait(_Envelope(message))
+        except asyncio.QueueFull:
+            raise MailboxFull(f"{address} has {self.capacity} messages waiting") from None
+        self.expect()
+
+    async def ask(self, address: Address, request: Request[R]) -> R:
+        """Send a request and return its answer. Raises Refused, ActorFailed or Stopping."""
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        await self._deliver(address, _Envelope(request, answer))
+        return cast("R", await answer)
+
+    async def drain(self, seconds: float) -> bool:
+        """Wait until no message is queued and no handler or task runs; False when that took too long."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._quiet.wait()
+        return self._quiet.is_set()
+
+    async def close(self) -> None:
+        """Stop every actor; whoever still waits for an answer is told Stopping. What was not done is in the journal."""
+        self._closed = True
+        running = [task for cell in self.cells.values() for task in (*cell.tasks, cell.runner)]
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+    async def _deliver(self, address: Address, envelope: _Envelope) -> None:
+        cell = self._cell(address)
+        self.expect()
+        try:
+            await cell.put(envelope)
+        except asyncio.CancelledError:
+            self.settle()
+            raise
+
+    def _cell(self, address: Address) -> Context:
+        if self._closed:
+            raise Stopping("the bot is shutting down")
+        if address not in self.cells:
+            self.cells[address] = Context(self, address)
+        return self.cells[address]
+
+    def expect(self) -> None:
+        """Count a message or task as outstanding (runtime only)."""
+        self._outstanding += 1
+        self._quiet.clear()
+
+    def settle(self) -> None:
+        """Count a message or task as done (runtime only)."""
+        self._outstanding -= 1
+        if self._outstanding == 0:
+            self._quiet.set()
