@@ -155,10 +155,10 @@ class JournalTable(Protocol):
     ) -> tuple[JournalEntry, ...]:
         """Store events and next_batch; return the newly `received` ones. An event already there is left alone.
 
-                `at` is the moment of arrival by our clock. Rooms of `batch.encrypted_rooms` are marked encrypted in the same
+        `at` is the moment of arrival by our clock. Rooms of `batch.encrypted_rooms` are marked encrypted in the same
         transaction; echoes are not looked at. Ignored events are stored without any text. Undecryptable ones wait in
-                that state; an event of `received` or `ignored` replaces its waiting row with a new seq (`batch.late` belongs
-                to these like any other).
+        that state; an event of `received` or `ignored` replaces its waiting row with a new seq (`batch.late` belongs
+        to these like any other).
         """
         ...
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
-from memory.types import Conversation, TurnKind
+from memory.types import Conversation, Recall, TurnKind
 
 
 class IncomingKind(StrEnum):
@@ -60,6 +60,24 @@ class Incoming:
     def private(self) -> bool:
         """Whether what is said here is heard by nobody but the sender and the bot."""
         return self.direct and self.alone
+
+
+@dataclass(frozen=True, slots=True)
+class JournalEntry:
+    """A journalled event with what became of it. `seq` is the order of arrival and so the order of turns.
+
+    `received_at` and `answered_at` are moments of our own clock, unlike `incoming.sent_at`.
+    """
+
+    seq: int
+    incoming: Incoming
+    state: JournalState
+    received_at: datetime
+    persona: str | None = None
+    recall: Recall | None = None
+    said: str | None = None  # the text that was asked, without prefix or mention
+    answer: str | None = None  # the Markdown that was answered
+    answered_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
