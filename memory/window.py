@@ -1,0 +1,87 @@
+"""The conversation window of a room or thread (D2, D4, D14): what was said to the bot lately, and by whom.
+
+The window never holds more than `context.max_messages` entries nor one older than `context.timeout_minutes`. Only when
+one of the limits is passed is it trimmed, and then by a quarter more than needed, so that the start of the prompt's
+history moves once in a while and not with every message. Participants keep the order in which they joined; who has no
+entry left, or has left the room, goes at such a trim (D14). The search leaves out who has left the room at once (D2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+
+from memory.settings import ContextSettings
+from memory.types import WindowEntry
+
+_STEP = 4  # a trim makes room for one part in this many of each limit
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Entries in the order they were added, and the user ids of their authors in the order these joined."""
+
+    entries: tuple[WindowEntry, ...] = ()
+    participants: tuple[str, ...] = ()
+
+
+def extend(
+    window: Window,
+    entries: Iterable[WindowEntry],
+    settings: ContextSettings,
+    now: datetime,
+    members: Collection[str],
+) -> Window:
+    """Add entries and trim where a limit is passed; `members`: the user ids now joined to the room.
+
+    Called without entries at the start of a turn, so that what has grown too old goes. Entries come back from the
+    journal in the same way. An entry dated after `now` (a clock that was set back) is not old.
+    """
+    added = tuple(entries)
+    together = window.entries + added
+    newcomers = dict.fromkeys(entry.author for entry in added if entry.author is not None)
+    joined = tuple(dict.fromkeys((*window.participants, *newcomers)))
+    limit = timedelta(minutes=settings.timeout_minutes)
+    if len(together) <= settings.max_messages and all(now - entry.at <= limit for entry in together):
+        return Window(together, joined)
+    kept = _kept(together, settings, now)
+    authors = {entry.author for entry in kept}
+    here = frozenset(members) | newcomers.keys()
+    return Window(kept, tuple(user for user in joined if user in authors and user in here))
+
+
+def _kept(entries: tuple[WindowEntry, ...], settings: ContextSettings, now: datetime) -> tuple[WindowEntry, ...]:
+    """Return what stays of entries that pass a limit."""
+    limit = timedelta(minutes=settings.timeout_minutes)
+    if any(now - entry.at > limit for entry in entries):
+        young = limit - limit / _STEP
+        entries = tuple(entry for entry in entries if now - entry.at <= young)
+    if len(entries) > settings.max_messages:
+        room = max(1, settings.max_messages // _STEP)
+        entries = entries[-max(1, settings.max_messages - room) :]
+    return entries
+
+
+def without(window: Window, event_id: str) -> Window:
+    """Take back an event that was redacted or edited, with the bot's answer to it; nothing else moves."""
+    kept = tuple(entry for entry in window.entries if entry.event_id != event_id)
+    gone = {entry.author for entry in window.entries} - {entry.author for entry in kept}
+    return Window(kept, tuple(user for user in window.participants if user not in gone))
+
+
+def participants(window: Window, sender: str) -> tuple[str, ...]:
+    """Return whose memories the prompt shows (D14), in the order they joined; the sender of the turn is one."""
+    return tuple(dict.fromkeys((*window.participants, sender)))
+
+
+def present(window: Window, sender: str, members: Collection[str]) -> tuple[str, ...]:
+    """Return whose lists the search covers (D2): the participants who are still in the room, and the sender."""
+    return tuple(user for user in participants(window, sender) if user == sender or user in members)
+
+
+def owners_today(entries: Iterable[WindowEntry], today: date) -> frozenset[str]:
+    """Return who wrote among these entries (the window's and the turn's own message) on the UTC date `today` (D4)."""
+    return frozenset(
+        entry.author for entry in entries if entry.author is not None and entry.at.astimezone(UTC).date() == today
+    )
