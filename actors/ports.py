@@ -170,8 +170,11 @@ class JournalTable(Protocol):
         """Return the event of this room that was journalled last."""
         ...
 
-    async def waiting(self, room_id: str, session_id: str) -> tuple[Undecryptable, ...]:
-        """Return the undecrypted events of one Megolm session."""
+    async def waiting(self, room_id: str | None = None, session_id: str | None = None) -> tuple[Undecryptable, ...]:
+        """Return the undecrypted events of one Megolm session, without arguments those of all sessions.
+
+        All are asked for once, at start: the key may have reached the crypto store just before a crash.
+        """
         ...
 
     async def get(self, event_id: str) -> JournalEntry | None:
