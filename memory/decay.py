@@ -14,19 +14,14 @@ MATCH_LIMIT = 3  # D3: the fourth best is not a match
 _FARTHEST_AHEAD = timedelta(days=7)  # D16: a counted_on farther ahead comes from a clock that was wrong
 
 
-def decays(settings: MemorySettings, *, embedder: bool) -> bool:
-    """Whether memories are searched, age and rest at all (D13); `embedder`: one is configured."""
-    return settings.decay_enabled and embedder
+def searches(text: str, settings: MemorySettings) -> bool:
+    """Whether a turn with this message searches the memories: it has text (D2) and decay is on (D13)."""
+    return settings.decay_enabled and not blank(visible(text))
 
 
-def searches(text: str, settings: MemorySettings, *, embedder: bool) -> bool:
-    """Whether a turn with this message searches the memories: there is something to embed (D2), decay is on (D13)."""
-    return decays(settings, embedder=embedder) and not blank(visible(text))
-
-
-def rest_after(settings: MemorySettings, *, embedder: bool) -> int | None:
-    """Return the counted days at which a memory rests (D5); None while every memory is active (D13)."""
-    return settings.rest_after_days if decays(settings, embedder=embedder) else None
+def rest_after(settings: MemorySettings) -> int | None:
+    """Return the counted days at which a memory rests (D5); None while decay is off and all are active (D13)."""
+    return settings.rest_after_days if settings.decay_enabled else None
 
 
 def merge(best_of_each_list: Iterable[Sequence[Match]], limit: int = MATCH_LIMIT) -> tuple[Match, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class MemorySettings:
-    """The `memory.*` keys, with the defaults of RULES.md."""
+    """The `memory.*` keys, with the defaults of RULES.md. `decay_enabled` is False too where no embedder is (D13)."""
 
     enabled: bool = True
     promotion_threshold: int = 2
