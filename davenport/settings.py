@@ -1,0 +1,276 @@
+"""Every setting: its type, default, bounds and one line of help, stated once.
+
+config.toml, docs/settings.md and the messages about faults are all made from what stands here. `settings_load` reads
+a file and the environment into these values.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from memory.settings import ContextSettings, MemorySettings
+
+PLACEHOLDER = "CHANGE-ME"
+RULES = MemorySettings()
+WINDOW = ContextSettings()
+
+
+def _holds_placeholder(value: object) -> bool:
+    if isinstance(value, list | tuple):
+        return any(_holds_placeholder(item) for item in value)
+    return isinstance(value, str) and PLACEHOLDER in value.upper()
+
+
+class Section(BaseModel):
+    """Base of the sections. Values are never converted: a number in quotes is a fault, not a number."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True, allow_inf_nan=False)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _refuse_placeholder(cls, value: Any, info: ValidationInfo) -> Any:
+        if _holds_placeholder(value):
+            raise PydanticCustomError("placeholder", "placeholder")
+        return value
+
+
+class MatrixSection(Section):
+    """The bot's account."""
+
+    homeserver: str = Field(
+        pattern=r"^https?://[^\s/]+\S*$",
+        description="Where the homeserver's client API is reached.",
+        json_schema_extra={"allowed": "an http:// or https:// address", "example": f"https://{PLACEHOLDER}"},
+    )
+    user_id: str = Field(
+        pattern=r"^@[^:\s]+:\S+$",
+        description="The Matrix user id of the bot.",
+        json_schema_extra={"allowed": "a user id such as @davenport:example.org", "example": f"@{PLACEHOLDER}"},
+    )
+    password: SecretStr = Field(
+        min_length=1,
+        description="The password of that account: used once, then the stored token and device are.",
+        json_schema_extra={"allowed": "the password, not empty", "example": PLACEHOLDER},
+    )
+    display_name: str = Field(
+        default="",
+        max_length=100,
+        description="The name the bot sets for itself; empty leaves the one it has.",
+        json_schema_extra={"allowed": "a text of at most 100 characters"},
+    )
+    command_prefix: str = Field(
+        default="!",
+        pattern=r"^[^\s`]{0,15}[^\s`\w]$",
+        description="What commands begin with. Choose another where a second bot in the same rooms uses this one.",
+        json_schema_extra={
+            "allowed": "1 to 16 characters without white space or backtick, the last not a letter, digit or _"
+        },
+    )
+    ignore_users: Annotated[tuple[str, ...], Field(strict=False)] = Field(
+        default=(),
+        description="Users the bot never answers, such as bridged ghosts; * stands for anything.",
+        json_schema_extra={"allowed": 'a list of user ids or patterns such as "@irc_*:example.org"'},
+    )
+
+
+class LlmSection(Section):
+    """The language model."""
+
+    provider: Literal["anthropic", "offline"] = Field(
+        default="anthropic",
+        description="anthropic: a server that speaks the Messages API. offline: simple rules of the bot's own.",
+    )
+    base_url: str | None = Field(
+        default=None,
+        pattern=r"^https?://[^\s/]+\S*$",
+        description="Another server that speaks the Messages API, such as Ollama or LiteLLM.",
+        json_schema_extra={"allowed": "an http:// or https:// address"},
+    )
+    api_key: SecretStr | None = Field(
+        default=None,
+        description="The key for that server; the variable ANTHROPIC_API_KEY is read where this is not set.",
+        json_schema_extra={"allowed": "the key"},
+    )
+    assistant_model: str = Field(
+        default="claude-sonnet-5-5",
+        min_length=1,
+        description="The model that answers.",
+        json_schema_extra={"allowed": "the name of a model"},
+    )
+    memory_model: str = Field(
+        default="claude-haiku-5-5",
+        description="The model that finds facts to remember; empty: the one that answers.",
+        json_schema_extra={"allowed": "the name of a model, or empty"},
+    )
+    max_tokens: int = Field(
+        default=2048, ge=1, le=128_000, description="How long an answer may be, in tokens of the model."
+    )
+    timeout_seconds: float = Field(default=60.0, gt=0, le=3600, description="How long one call of the model may take.")
+    max_retries: int = Field(
+        default=2, ge=0, le=10, description="How often a failed call is tried again before the person is told."
+    )
+    max_in_flight: int = Field(default=8, ge=1, le=1000, description="Calls of the model running at one time.")
+
+    @field_validator("api_key", "base_url", mode="before")
+    @classmethod
+    def _empty_is_unset(cls, value: Any) -> Any:
+        return None if value == "" else value
+
+
+class MemorySection(Section):
+    """What is remembered, and when it rests. The letters in brackets name rules of memory."""
+
+    enabled: bool = Field(
+        default=RULES.enabled,
+        description="Learn facts from conversations (P2). Saving on request, recall and ageing go on without it.",
+    )
+    promotion_threshold: int = Field(
+        default=RULES.promotion_threshold,
+        ge=1,
+        le=1000,
+        description="Mentions after which a fact becomes a memory (P10); 1 keeps every fact at once.",
+    )
+    candidate_ttl_days: int = Field(
+        default=RULES.candidate_ttl_days,
+        ge=0,
+        le=36_500,
+        description="Days without a mention after which a fact that is no memory yet is dropped (P4); 0: never.",
+    )
+    max_per_user: int = Field(
+        default=RULES.max_per_user,
+        ge=1,
+        le=100_000,
+        description="Memories of one person at which the bot stops learning about them (P3).",
+    )
+    cleanup_interval: int = Field(
+        default=RULES.cleanup_interval,
+        ge=0,
+        le=1000,
+        description="Passes that saved something after which memories are tidied (P13); 0: never. "
+        "This version counts them but does not tidy yet.",
+    )
+    decay_enabled: bool = Field(
+        default=RULES.decay_enabled,
+        description="Let unused memories rest and search them (D5, D13). MEMORY_DECAY_ENABLED=false overrules this.",
+    )
+    rest_after_days: int = Field(
+        default=RULES.rest_after_days,
+        ge=1,
+        le=36_500,
+        description="Chat days without use after which a memory rests (D5).",
+    )
+    match_threshold: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="Similarity from which a memory counts as used (D3); not set: what suits the embedder.",
+    )
+    capacity_room: int = Field(
+        default=RULES.capacity_room, ge=1, le=100_000, description="Memories one room's list holds (D9)."
+    )
+    capacity_personal: int = Field(
+        default=RULES.capacity_personal, ge=1, le=100_000, description="Memories one person's list holds (D9)."
+    )
+    private_stays_private: bool = Field(
+        default=RULES.private_stays_private,
+        description="What was said in a direct room is not used in group rooms (D8).",
+    )
+
+    def rules(self, embedder_threshold: float | None) -> MemorySettings:
+        """Return what the rules read. `embedder_threshold` None: there is no embedder, so nothing decays (D13)."""
+        values = self.model_dump()
+        if self.match_threshold is None:
+            values["match_threshold"] = RULES.match_threshold if embedder_threshold is None else embedder_threshold
+        values["decay_enabled"] = self.decay_enabled and embedder_threshold is not None
+        return MemorySettings(**values)
+
+
+class ContextSection(Section):
+    """The window: what of a conversation the model is shown again."""
+
+    max_messages: int = Field(
+        default=WINDOW.max_messages, ge=1, le=1000, description="Messages of a room or thread that are kept in view."
+    )
+    timeout_minutes: int = Field(
+        default=WINDOW.timeout_minutes,
+        ge=1,
+        le=525_600,
+        description="Minutes after which a message is out of view.",
+    )
+
+    def window(self) -> ContextSettings:
+        """Return the values as the actors read them."""
+        return ContextSettings(**self.model_dump())
+
+
+class EmbeddingsSection(Section):
+    """How memories are compared with what is said."""
+
+    provider: Literal["builtin", "none"] = Field(
+        default="builtin",
+        description="builtin: a small multilingual model inside the bot. none: no search, so nothing rests (D13).",
+    )
+
+
+class JournalSection(Section):
+    """What came in, kept so that nothing is lost or answered twice."""
+
+    retention_days: int = Field(
+        default=7, ge=1, le=3650, description="Days for which the texts of answered messages are kept."
+    )
+
+
+class StorageSection(Section):
+    """Where everything is kept."""
+
+    data_dir: Annotated[Path, Field(strict=False)] = Field(
+        default=Path("data"),
+        description="Folder of the database and the encryption keys; relative to config.toml.",
+        json_schema_extra={"allowed": "the path of a folder"},
+    )
+
+
+class LogSection(Section):
+    """What operators read."""
+
+    level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="The least serious record that is written."
+    )
+    format: Literal["text", "json"] = Field(default="text", description="One line a record, for people or programs.")
+
+
+class Settings(BaseSettings):
+    """All settings; one attribute for each section of config.toml. Reads nothing by itself."""
+
+    model_config = SettingsConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    matrix: MatrixSection
+    llm: LlmSection = LlmSection()
+    memory: MemorySection = MemorySection()
+    context: ContextSection = ContextSection()
+    embeddings: EmbeddingsSection = EmbeddingsSection()
+    journal: JournalSection = JournalSection()
+    storage: StorageSection = StorageSection()
+    log: LogSection = LogSection()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Take what is given and nothing else; `settings_load` adds the environment."""
+        return (init_settings,)
+
+    def secrets(self) -> tuple[str, ...]:
+        """Return the values that must never be written to a log."""
+        known = (self.matrix.password, self.llm.api_key)
+        return tuple(secret.get_secret_value() for secret in known if secret is not None)

@@ -1,0 +1,170 @@
+"""Reads the settings: config.toml, over it the environment, over both `MEMORY_DECAY_ENABLED=false` (D13).
+
+Every fault is found before any is reported. Messages name keys, places and what is allowed, never a value: a secret
+may stand in the wrong line.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, get_origin
+
+from pydantic import SecretStr, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
+
+from davenport.settings import PLACEHOLDER, Settings
+from davenport.settings_fields import Key, all_keys, keys, sections
+from memory.errors import SettingsError
+
+PREFIX = "DAVENPORT_"
+DECAY_SWITCH = "MEMORY_DECAY_ENABLED"
+API_KEY = "ANTHROPIC_API_KEY"
+
+
+class _Environment(PydanticBaseSettingsSource):
+    """Variables such as DAVENPORT_MEMORY__MAX_PER_USER, turned from text into the type of their key."""
+
+    def __init__(self, settings_cls: type[BaseSettings], environ: Mapping[str, str]) -> None:
+        super().__init__(settings_cls)
+        self._environ = environ
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        """Return what the environment sets in one section."""
+        given = {key.name: _typed(key, self._environ[key.variable]) for key in self._set_in(field_name)}
+        return given, field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        """Return what the environment sets, by section."""
+        found = {name: self.get_field_value(field, name)[0] for name, field in Settings.model_fields.items()}
+        return {name: values for name, values in found.items() if values}
+
+    def _set_in(self, section: str) -> list[Key]:
+        return [key for key in keys(section) if key.variable in self._environ]
+
+
+def _typed(key: Key, text: str) -> object:
+    """Return the value a text stands for; a text that stands for none is left for the bounds to refuse."""
+    if get_origin(key.kind) is tuple:
+        return text.split()
+    if key.kind not in (bool, int, float):
+        return text
+    try:
+        return TypeAdapter(key.kind).validate_python(text)
+    except ValidationError:
+        return text
+
+
+def _with_environment(environ: Mapping[str, str]) -> type[Settings]:
+    """Return the settings class that puts these variables over what it is given."""
+
+    class WithEnvironment(Settings):
+        @classmethod
+        def settings_customise_sources(
+            cls,
+            settings_cls: type[BaseSettings],
+            init_settings: PydanticBaseSettingsSource,
+            env_settings: PydanticBaseSettingsSource,
+            dotenv_settings: PydanticBaseSettingsSource,
+            file_secret_settings: PydanticBaseSettingsSource,
+        ) -> tuple[PydanticBaseSettingsSource, ...]:
+            return (_Environment(settings_cls, environ), init_settings)
+
+    return WithEnvironment
+
+
+def load(path: Path, environ: Mapping[str, str] | None = None) -> Settings:
+    """Return the settings of a file and an environment (default: the process's); paths become absolute.
+
+    Raises SettingsError that lists every fault, one a line.
+    """
+    environ = os.environ if environ is None else environ
+    table = _read(path)
+    faults = [*_unknown_variables(environ), *_switch_faults(environ), *_not_tables(table, path)]
+    tables = {name: value for name, value in table.items() if name not in sections() or isinstance(value, dict)}
+    tables.setdefault("matrix", {})  # so that each of its keys is named, not the section
+    try:
+        settings = _with_environment(environ)(**tables)
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_context=False, include_input=False)
+        faults += dict.fromkeys(_fault(detail, path, environ) for detail in details)
+    if faults:
+        raise SettingsError("\n".join([f"{path}: the settings cannot be used:", *(f"  {fault}" for fault in faults)]))
+    return _finished(settings, path, environ)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SettingsError(
+            f"{path}: there is no such file; `davenport config > {path}` writes one to fill in"
+        ) from None
+    except OSError as error:
+        raise SettingsError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise SettingsError(f"{path}: is not UTF-8 text") from None
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{path}: is not TOML: {error}") from None
+
+
+def _unknown_variables(environ: Mapping[str, str]) -> list[str]:
+    known = [key.variable for key in all_keys()]
+    unknown = [name for name in environ if name.upper().startswith(PREFIX) and name not in known]
+    return [f"{name}: no setting has this variable{_guess(name.upper(), known)}" for name in sorted(unknown)]
+
+
+def _switch_faults(environ: Mapping[str, str]) -> list[str]:
+    if DECAY_SWITCH in environ and _switch(environ) is None:
+        return [f"{DECAY_SWITCH}: must be true or false"]
+    return []
+
+
+def _switch(environ: Mapping[str, str]) -> bool | None:
+    try:
+        return TypeAdapter(bool).validate_python(environ.get(DECAY_SWITCH, "true"))
+    except ValidationError:
+        return None
+
+
+def _not_tables(table: Mapping[str, Any], path: Path) -> list[str]:
+    wrong = [name for name, value in table.items() if name in sections() and not isinstance(value, dict)]
+    return [f"{path}: {name} must be a section, [{name}]" for name in wrong]
+
+
+def _fault(detail: ErrorDetails, path: Path, environ: Mapping[str, str]) -> str:
+    section, name = (*map(str, detail["loc"]), "")[:2]
+    if section not in sections():
+        return f"{path}: [{section}] is not a section{_guess(section, sections())}"
+    key = next((key for key in keys(section) if key.name == name), None)
+    if key is None:
+        known = [key.name for key in keys(section)]
+        return f"{path}: {section}.{name} is not a setting{_guess(name, known)}; [{section}] has {', '.join(known)}"
+    place = key.variable if key.variable in environ else path
+    match detail["type"]:
+        case "missing":
+            return f"{path}: {key.dotted} is missing; give {key.allowed} there or in {key.variable}"
+        case "placeholder":
+            return f"{place}: {key.dotted} still holds the placeholder {PLACEHOLDER}; give {key.allowed}"
+        case _:
+            return f"{place}: {key.dotted} must be {key.allowed}"
+
+
+def _guess(name: str, known: Iterable[str]) -> str:
+    close = get_close_matches(name, list(known), n=1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def _finished(settings: Settings, path: Path, environ: Mapping[str, str]) -> Settings:
+    folder = path.parent / settings.storage.data_dir.expanduser()
+    updates: dict[str, Any] = {"storage": settings.storage.model_copy(update={"data_dir": folder.resolve()})}
+    if _switch(environ) is False:
+        updates["memory"] = settings.memory.model_copy(update={"decay_enabled": False})
+    if settings.llm.api_key is None and environ.get(API_KEY):
+        updates["llm"] = settings.llm.model_copy(update={"api_key": SecretStr(environ[API_KEY])})
+    return Settings.model_validate(dict(settings) | updates)
