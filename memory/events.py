@@ -160,8 +160,12 @@ class Recognised:
 class Dispatcher(Protocol):
     """The command table as the room actor sees it; given by wiring, never imported."""
 
-    def recognise(self, text: str) -> Recognised | None:
-        """Read a text; None when it does not start with the command prefix followed by a letter. Pure."""
+    def recognise(self, text: str, *, meant: bool = False) -> Recognised | None:
+        """Read a text; None when it is no command of this bot. Pure.
+
+        `meant`: the message is for this bot for certain (a direct room or a mention); then an unknown command word
+        comes back as a command too, whose `run` refuses it with a hint. Elsewhere it may be another bot's.
+        """
         ...
 
     async def run(self, command: object, caller: Caller) -> str:

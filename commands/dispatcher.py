@@ -1,0 +1,68 @@
+"""The command table as the room actor sees it (memory.events.Dispatcher)."""
+
+from __future__ import annotations
+
+from actors.ports import SettingsSource
+from commands import help as help_command
+from commands import memories, texts
+from commands.parse import Call, parse
+from commands.ports import System
+from commands.table import DEFAULT_PREFIX, TABLE, Table
+from commands.values import Ask, ClearMine, DeleteMine, EditMine, Help, ListMine, Misused, Unknown
+from memory.errors import Refused
+from memory.events import Caller, Recognised
+from memory.types import TurnKind
+
+
+class CommandDispatcher:
+    """Recognises commands and carries them out; holds no state."""
+
+    def __init__(
+        self, system: System, settings: SettingsSource, *, prefix: str = DEFAULT_PREFIX, table: Table = TABLE
+    ) -> None:
+        self._system = system
+        self._settings = settings
+        self._prefix = prefix
+        self._table = table
+
+    def recognise(self, text: str, *, meant: bool = False) -> Recognised | None:
+        """Read a text; None when it is no command of ours. Pure.
+
+        Other bots share rooms and prefixes, so an unknown word is recognised, in order to be refused with a hint, only
+        where the message is `meant` for this bot: in a direct room, or after a mention.
+        """
+        call = parse(text, self._prefix, self._table)
+        if call is None or (isinstance(call.value, Unknown) and not meant):
+            return None
+        if isinstance(call.value, Ask):
+            return Recognised(turn=TurnKind.ASK, text=call.value.text)
+        return Recognised(command=call)
+
+    async def run(self, command: object, caller: Caller) -> str:
+        """Carry out what `recognise` gave and return the answer in Markdown. Raises Refused."""
+        if not isinstance(command, Call):
+            raise TypeError(f"not a command of this table: {type(command).__name__}")
+        for row in command.path:
+            if not row.who.allows(caller):
+                raise Refused(texts.not_allowed(row))
+        return await self._carry_out(command, caller)
+
+    async def _carry_out(self, call: Call, caller: Caller) -> str:
+        match call.value:
+            case Help() as command:
+                return help_command.show(command, self._table, self._prefix)
+            case ListMine():
+                settings = self._settings.memory(caller.conversation.room_id)
+                return await memories.show(caller, self._system, settings)
+            case DeleteMine() as command:
+                return await memories.delete(command, caller, self._system)
+            case EditMine() as command:
+                return await memories.edit(command, caller, self._system)
+            case ClearMine():
+                return await memories.clear(caller, self._system)
+            case Misused():
+                raise Refused(texts.misused(call.path, self._prefix))
+            case Unknown(word):
+                raise Refused(texts.unknown(word, self._prefix))
+            case Ask():
+                raise TypeError("a turn is taken by the room, not carried out as a command")

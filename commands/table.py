@@ -1,0 +1,100 @@
+"""The one table of commands: it feeds parsing, permission, `!help` and docs/commands.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from commands.arguments import read_ask, read_clear, read_delete, read_edit, read_help, read_list
+from commands.values import Value
+from memory.events import Caller
+
+DEFAULT_PREFIX = "!"
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """Who may give a command, in words and as a test of the caller."""
+
+    label: str
+    allows: Callable[[Caller], bool]
+
+
+ANYONE = Permission("everyone", lambda caller: True)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One command or subcommand.
+
+    arguments: as usage shows them. read: the text after the name -> a value, None when it cannot be read. below: the
+    subcommands, tried on the first word of that text.
+    """
+
+    name: str
+    arguments: str
+    who: Permission
+    help: str
+    read: Callable[[str], Value | None]
+    aliases: tuple[str, ...] = ()
+    below: tuple[Row, ...] = ()
+
+    def called(self, word: str) -> bool:
+        """Whether a word names this row, in any case."""
+        return word.casefold() in (self.name, *self.aliases)
+
+
+Table = tuple[Row, ...]
+
+TABLE: Table = (
+    Row("ask", "TEXT", ANYONE, "Ask me something; needed only in rooms where you do not mention me.", read_ask),
+    Row(
+        "memories",
+        "",
+        ANYONE,
+        "List what I remember about you and may use here, with ids.",
+        read_list,
+        below=(
+            Row("del", "ID…", ANYONE, "Forget these memories for good.", read_delete, aliases=("delete",)),
+            Row("edit", "ID TEXT", ANYONE, "Change the wording of a memory; I then never drop it myself.", read_edit),
+            Row("clear", "", ANYONE, "Forget every memory of you, private ones too, for good.", read_clear),
+        ),
+    ),
+    Row("help", "[COMMAND]", ANYONE, "Show these commands, or the forms of one.", read_help),
+)
+
+
+def find(table: Table, word: str) -> Row | None:
+    """Return the row a word names, or None."""
+    return next((row for row in table if row.called(word)), None)
+
+
+def lines(row: Row, prefix: str, parent: str = "") -> Iterator[tuple[str, Row]]:
+    """Yield usage and row of a command and of everything below it, such as `("!memories del ID…", row)`."""
+    name = f"{parent} {row.name}" if parent else f"{prefix}{row.name}"
+    yield f"{name} {row.arguments}".rstrip(), row
+    for child in row.below:
+        yield from lines(child, prefix, name)
+
+
+PAGE_HEAD = """\
+# Commands
+
+Written from `commands/table.py` by `make pages`; change them there.
+
+Commands begin with the prefix set by `matrix.command_prefix`, here `!`. Upper and lower case make no difference, and
+ids may be written `3`, `#3` or `3,`. In a room, words that are not commands of this bot get no answer, since other bots
+may share the prefix; in a direct room, or after a mention, they get a hint.
+
+| Command | What it does | Who may | Also written |
+|---|---|---|---|
+"""
+
+
+def commands_page() -> str:
+    """Return docs/commands.md."""
+    rows = (entry for row in TABLE for entry in lines(row, DEFAULT_PREFIX))
+    return PAGE_HEAD + "".join(
+        f"| `{usage}` | {row.help} | {row.who.label} | {', '.join(f'`{alias}`' for alias in row.aliases)} |\n"
+        for usage, row in rows
+    )

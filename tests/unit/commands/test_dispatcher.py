@@ -1,0 +1,203 @@
+from dataclasses import replace
+from typing import cast
+
+import pytest
+
+from actors.messages import (
+    ClearMemories,
+    Deleted,
+    DeleteMemories,
+    EditMemory,
+    EffectKey,
+    ListMemories,
+    MemoryListing,
+    Request,
+)
+from actors.runtime import Address
+from commands.dispatcher import CommandDispatcher
+from commands.ports import R
+from commands.table import TABLE, Permission, Row, Table, lines
+from memory.errors import Refused
+from memory.events import Caller, Dispatcher, Recognised
+from memory.settings import ContextSettings, MemorySettings
+from memory.types import Conversation, Memory, Persona, TurnKind
+from tests.unit.commands.test_texts import MOCHI
+
+ANA = Caller("@ana:example.org", "$command", Conversation("!room:example.org", private=False, asker="@ana:example.org"))
+USER_ACTOR = Address("user", "@ana:example.org")
+
+
+class FixedSettings:
+    def __init__(self, memory: MemorySettings) -> None:
+        self._memory = memory
+
+    def memory(self, room_id: str) -> MemorySettings:
+        return self._memory
+
+    def context(self, room_id: str) -> ContextSettings:
+        return ContextSettings()
+
+    def persona(self, name: str) -> Persona:
+        return Persona()
+
+
+class UserActorOf:
+    """Answers like the user actor of one user who has these memories."""
+
+    def __init__(self, *memories: Memory) -> None:
+        self.memories = {memory.id: memory for memory in memories}
+        self.asked: list[tuple[Address, object]] = []
+
+    async def ask(self, address: Address, request: Request[R]) -> R:
+        self.asked.append((address, request))
+        return cast("R", self._answer(request))
+
+    def _answer(self, request: object) -> object:
+        match request:
+            case ListMemories():
+                return MemoryListing(tuple(self.memories.values()), hidden=1)
+            case DeleteMemories(ids):
+                known = tuple(each for each in ids if each in self.memories)
+                return Deleted(known, tuple(each for each in ids if each not in known))
+            case EditMemory(memory_id, text):
+                return replace(self.memories[memory_id], text=text)
+            case ClearMemories():
+                return len(self.memories)
+        raise AssertionError(f"unexpected request {request}")
+
+
+def dispatcher(
+    actor: UserActorOf | None = None,
+    *,
+    prefix: str = "!",
+    table: Table = TABLE,
+    settings: MemorySettings = MemorySettings(),  # noqa: B008 - an immutable value
+) -> CommandDispatcher:
+    return CommandDispatcher(actor or UserActorOf(MOCHI), FixedSettings(settings), prefix=prefix, table=table)
+
+
+async def run(text: str, commands: CommandDispatcher) -> str:
+    recognised = commands.recognise(text, meant=True)
+    assert recognised is not None
+    assert recognised.command is not None
+    return await commands.run(recognised.command, ANA)
+
+
+def test_it_is_the_dispatcher_that_the_room_actor_knows() -> None:
+    port: Dispatcher = dispatcher()
+    assert port.recognise("good morning") is None
+
+
+def test_ask_is_a_turn() -> None:
+    assert dispatcher().recognise("!ask how is Mochi?") == Recognised(turn=TurnKind.ASK, text="how is Mochi?")
+
+
+async def test_an_unknown_word_is_another_bots_unless_the_message_is_meant_for_this_one() -> None:
+    commands = dispatcher()
+    assert commands.recognise("!weather Berlin") is None
+    with pytest.raises(Refused, match=r"no command weather. `!help` lists them"):
+        await run("!weather Berlin", commands)
+    assert commands.recognise("wow", meant=True) is None
+
+
+async def test_d18_memories_lists_what_the_callers_actor_answers() -> None:
+    actor = UserActorOf(MOCHI, replace(MOCHI, id=5, unused_days=8))
+    said = await run("!memories", dispatcher(actor))
+    assert "**#3** (active" in said
+    assert "**#5** (resting" in said
+    assert "1 more is private" in said
+    assert actor.asked == [(USER_ACTOR, ListMemories(ANA.conversation))]
+
+
+async def test_d13_with_decay_off_all_are_listed_as_active() -> None:
+    actor = UserActorOf(replace(MOCHI, unused_days=8))
+    assert "resting" not in await run("!memories", dispatcher(actor, settings=MemorySettings(decay_enabled=False)))
+
+
+async def test_del_does_the_valid_ids_and_names_the_wrong_ones() -> None:
+    actor = UserActorOf(MOCHI)
+    said = await run("!memories del 3, #9 mochi", dispatcher(actor))
+    assert said == "Forgotten: #3. Not among your memories: #9, mochi."
+    assert actor.asked == [(USER_ACTOR, DeleteMemories((3, 9), EffectKey("$command")))]
+
+
+async def test_del_without_any_id_asks_nobody() -> None:
+    actor = UserActorOf(MOCHI)
+    said = await run("!memories del mochi", dispatcher(actor))
+    assert said == "I have forgotten nothing. Not among your memories: mochi."
+    assert actor.asked == []
+
+
+async def test_edit_shows_the_new_wording() -> None:
+    actor = UserActorOf(MOCHI)
+    assert await run("!memories edit #3 Her *cat*", dispatcher(actor)) == "**#3** now reads: Her \\*cat\\*"
+    assert actor.asked == [(USER_ACTOR, EditMemory(3, "Her *cat*", EffectKey("$command")))]
+
+
+async def test_clear_says_how_many() -> None:
+    actor = UserActorOf(MOCHI)
+    assert await run("!memories clear", dispatcher(actor)) == "Forgotten: 1 memory of you."
+    assert await run("!memories clear", dispatcher(UserActorOf())) == "There was nothing to forget."
+    assert actor.asked == [(USER_ACTOR, ClearMemories(EffectKey("$command")))]
+
+
+@pytest.mark.parametrize(
+    ("text", "usage"),
+    [
+        ("?memories del", "This is how to use it: `?memories del ID…`."),
+        ("?memories edit 3", "This is how to use it: `?memories edit ID TEXT`."),
+        ("?memories clear all", "This is how to use it: `?memories clear`."),
+        ("?ask", "This is how to use it: `?ask TEXT`."),
+        (
+            "?memories forget",
+            "This is how to use it: `?memories`, `?memories del ID…`, `?memories edit ID TEXT`, `?memories clear`.",
+        ),
+    ],
+)
+async def test_misuse_is_refused_with_the_usage(text: str, usage: str) -> None:
+    actor = UserActorOf(MOCHI)
+    with pytest.raises(Refused) as refused:
+        await run(text, dispatcher(actor, prefix="?"))
+    assert str(refused.value) == usage
+    assert actor.asked == []
+
+
+async def test_help_shows_every_row_of_the_table_with_the_prefix_in_use() -> None:
+    said = await run("?help", dispatcher(prefix="?"))
+    for row in TABLE:
+        for usage, form in lines(row, "?"):
+            assert f"- `{usage}` {form.help}" in said
+
+
+@pytest.mark.parametrize("topic", ["memories", "!memories", "MEMORIES", "memories del"])
+async def test_help_on_one_command_shows_its_forms_only(topic: str) -> None:
+    said = await run(f"!help {topic}", dispatcher())
+    assert said.splitlines()[0].startswith("- `!memories` ")
+    assert len(said.splitlines()) == 4
+    assert "Also: `delete`" in said
+
+
+async def test_help_on_what_is_no_command_is_refused() -> None:
+    with pytest.raises(Refused, match="no command"):
+        await run("!help <b>weather</b>", dispatcher())
+
+
+async def test_who_may_comes_from_the_table_for_commands_and_subcommands() -> None:
+    nobody = Permission("the owner of the house", lambda caller: caller.user_id == "@owner:example.org")
+    memories = next(row for row in TABLE if row.name == "memories")
+    below = tuple(replace(row, who=nobody) if row.name == "clear" else row for row in memories.below)
+    guarded: tuple[Row, ...] = (replace(memories, below=below),)
+    actor = UserActorOf(MOCHI)
+    commands = dispatcher(actor, table=guarded)
+    with pytest.raises(Refused, match="Only the owner of the house may do that"):
+        await run("!memories clear", commands)
+    assert actor.asked == []
+    assert "Mochi" in await run("!memories", commands)
+    all_forbidden = dispatcher(actor, table=(replace(memories, who=nobody),))
+    with pytest.raises(Refused, match="Only the owner"):
+        await run("!memories del 3", all_forbidden)
+
+
+async def test_only_what_recognise_gave_is_carried_out() -> None:
+    with pytest.raises(TypeError, match="not a command"):
+        await dispatcher().run("!memories clear", ANA)

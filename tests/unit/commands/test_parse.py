@@ -1,0 +1,95 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commands.parse import parse
+from commands.table import TABLE
+from commands.values import Ask, ClearMine, DeleteMine, EditMine, Help, ListMine, Misused, Unknown, Value
+
+
+def value(text: str, prefix: str = "!") -> Value | None:
+    call = parse(text, prefix, TABLE)
+    return None if call is None else call.value
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("!ask how is Mochi?", Ask("how is Mochi?")),
+        ("!ASK how", Ask("how")),
+        ("  !ask how  ", Ask("how")),
+        ("!ask\nfirst line\n\n  second", Ask("first line\n\n  second")),
+        ("!ask\u00a0how", Ask("how")),
+        ("!ask\u3000how", Ask("how")),
+        ("!help", Help()),
+        ("!help memories", Help("memories")),
+        ("!memories", ListMine()),
+        ("!Memories  ", ListMine()),
+        ("!memories del 3", DeleteMine((3,))),
+        ("!memories delete 3", DeleteMine((3,))),
+        ("!memories DEL #3", DeleteMine((3,))),
+        ("!memories del 3,", DeleteMine((3,))),
+        ("!memories del 3, 4 5", DeleteMine((3, 4, 5))),
+        ("!memories del #3,#4", DeleteMine((3, 4))),
+        ("!memories\u2003del\u00a03\u20284", DeleteMine((3, 4))),
+        ("!memories del 3 3 #3", DeleteMine((3,))),
+        ("!memories del 4 mochi 3 -1 1.5", DeleteMine((4, 3), ("mochi", "-1", "1.5"))),
+        ("!memories del " + "9" * 30, DeleteMine((), ("9" * 30,))),
+        ("!memories del ٣", DeleteMine((), ("٣",))),
+        ("!memories edit 3 Her cat is Mochi", EditMine(3, "Her cat is Mochi")),
+        ("!memories edit #3, two  words", EditMine(3, "two  words")),
+        ("!memories clear", ClearMine()),
+    ],
+)
+def test_a_command_is_read(text: str, expected: Value) -> None:
+    assert value(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("!ask", ["ask"]),
+        ("!ask   \n", ["ask"]),
+        ("!memories del", ["memories", "del"]),
+        ("!memories del , ,", ["memories", "del"]),
+        ("!memories edit", ["memories", "edit"]),
+        ("!memories edit 3", ["memories", "edit"]),
+        ("!memories edit three cats", ["memories", "edit"]),
+        ("!memories clear 3", ["memories", "clear"]),
+        ("!memories forget 3", ["memories"]),
+    ],
+)
+def test_arguments_that_cannot_be_read_are_misuse_of_the_named_command(text: str, names: list[str]) -> None:
+    call = parse(text, "!", TABLE)
+    assert call is not None
+    assert call.value == Misused()
+    assert [row.name for row in call.path] == names
+
+
+@pytest.mark.parametrize(
+    "text", ["", "!", "hello", "hello !ask x", "!!ask x", "! ask x", "!1", "!?", "?ask x", "\u200b!ask"]
+)
+def test_what_does_not_start_with_prefix_and_letter_is_no_command(text: str) -> None:
+    assert value(text) is None
+
+
+def test_another_word_is_named() -> None:
+    assert value("!weather Berlin") == Unknown("weather")
+    assert value("!memoriesdel 3") == Unknown("memoriesdel")
+
+
+@pytest.mark.parametrize("prefix", ["?", "bot:", "..", "🗄"])
+def test_the_prefix_is_configurable(prefix: str) -> None:
+    assert value(f"{prefix}ask how", prefix) == Ask("how")
+    assert value("!ask how", prefix) is None
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_read_the_same_twice_and_never_fails(text: str) -> None:
+    for start in ("", "!memories ", "!memories del ", "!memories edit ", "!ask ", "!help "):
+        assert parse(start + text, "!", TABLE) == parse(start + text, "!", TABLE)
+
+
+@given(st.lists(st.integers(1, 10**17), min_size=1, max_size=20), st.sampled_from([" ", ", ", ",", "\u00a0", "\n"]))
+def test_ids_are_read_however_they_are_separated(ids: list[int], separator: str) -> None:
+    assert value("!memories del " + separator.join(f"#{each}" for each in ids)) == DeleteMine(tuple(dict.fromkeys(ids)))
