@@ -1,0 +1,256 @@
+"""Events in the order they arrived, with the sync token of the batch they came in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime
+
+from memory.errors import StorageError
+from memory.events import Incoming, IncomingKind, JournalEntry, JournalState, SyncBatch, Undecryptable
+from memory.types import Match, Recall
+from storage.codec import read_time, read_time_or_none, storable, storable_or_none, time_text
+from storage.rooms import RoomRows
+from storage.sql import Row, Sql, Value
+
+_COLUMNS = (
+    "seq, event_id, room_id, sender, kind, sent_at, body, text, target, thread_root, reply_to, addressed, direct, "
+    "alone, state, received_at, persona, recall, said, answer, answered_at"
+)
+_SELECT = f"SELECT {_COLUMNS} FROM journal"
+_INSERT = """
+INSERT INTO journal (event_id, room_id, sender, kind, sent_at, body, text, target, thread_root, reply_to,
+                     addressed, direct, alone, state, received_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (event_id) DO NOTHING
+"""
+_INSERT_WAITING = """
+INSERT INTO journal (event_id, room_id, sender, kind, sent_at, state, received_at, session_id, raw)
+VALUES (?, ?, ?, 'message', ?, 'undecrypted', ?, ?, ?) ON CONFLICT (event_id) DO NOTHING
+"""
+_NO_LONGER_WAITING = """
+DELETE FROM journal WHERE state = 'undecrypted' AND event_id IN (SELECT value FROM json_each(?))
+"""
+_SET_NEXT_BATCH = """
+INSERT INTO sync_state (id, next_batch) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET next_batch = excluded.next_batch
+"""
+_KNOWN = "SELECT event_id FROM journal WHERE event_id IN (SELECT value FROM json_each(?))"
+_WAITING = """
+SELECT event_id, room_id, sender, session_id, sent_at, raw FROM journal
+WHERE state = 'undecrypted' AND room_id = ? AND session_id = ? ORDER BY seq
+"""
+_WINDOW = f"""
+{_SELECT} WHERE room_id = ? AND thread_root IS ? AND answered_at >= ?
+AND said IS NOT NULL AND answer IS NOT NULL AND state IN ('answered', 'learned')
+ORDER BY seq DESC LIMIT ?
+"""
+_RETRACT = """
+UPDATE journal SET body = '', text = '', said = NULL, answer = NULL, raw = NULL, session_id = NULL,
+    state = CASE state WHEN 'undecrypted' THEN 'ignored' ELSE state END
+WHERE event_id = ?
+"""
+_PRUNE = """
+UPDATE journal SET body = '', text = '', said = NULL, answer = NULL
+WHERE received_at < ? AND state IN ('learned', 'ignored', 'failed')
+AND (body <> '' OR text <> '' OR said IS NOT NULL OR answer IS NOT NULL)
+"""
+
+
+class JournalRows:
+    """Rows of `journal`, and the one of `sync_state`."""
+
+    def __init__(self, sql: Sql) -> None:
+        self._sql = sql
+
+    async def sync_token(self) -> str | None:
+        """Return next_batch of the last journalled sync, None before the first."""
+        row = await self._sql.row("SELECT next_batch FROM sync_state")
+        return None if row is None else str(row[0])
+
+    async def record(
+        self, batch: SyncBatch, received: Sequence[Incoming], ignored: Sequence[Incoming], at: datetime
+    ) -> tuple[JournalEntry, ...]:
+        """Store events and next_batch; return the newly `received` ones. An event already there is left alone.
+
+        `at` is the moment of arrival by our clock. Rooms of `batch.encrypted_rooms` are marked encrypted in the same
+        transaction; echoes are not looked at. Ignored events are stored without any text. Undecryptable ones wait in
+        that state; an event of `received` or `ignored` replaces its waiting row with a new seq. Late events come
+        before the others of the batch: they are older.
+        """
+        ((last,),) = await self._sql.rows("SELECT coalesce(max(seq), 0) FROM journal")
+        await self._insert(batch, received, ignored, time_text(at))
+        await RoomRows(self._sql).mark_encrypted(batch.encrypted_rooms)
+        await self._sql.run(_SET_NEXT_BATCH, batch.next_batch)
+        if not received:
+            return ()
+        return _decode_all(await self._sql.rows(f"{_SELECT} WHERE seq > ? AND state = 'received' ORDER BY seq", last))
+
+    async def known(self, event_ids: Sequence[str]) -> frozenset[str]:
+        """Return which of these event ids are journalled."""
+        found = await self._sql.rows(_KNOWN, json.dumps(list(event_ids)))
+        return frozenset(event_id for (event_id,) in found)
+
+    async def last_event(self, room_id: str) -> str | None:
+        """Return the event of this room that was journalled last."""
+        row = await self._sql.row("SELECT event_id FROM journal WHERE room_id = ? ORDER BY seq DESC LIMIT 1", room_id)
+        return None if row is None else str(row[0])
+
+    async def waiting(self, room_id: str, session_id: str) -> tuple[Undecryptable, ...]:
+        """Return the undecrypted events of one Megolm session, in order of arrival."""
+        found = await self._sql.rows(_WAITING, room_id, session_id)
+        return tuple(
+            Undecryptable(event, room, sender, session, read_time(sent), raw)
+            for event, room, sender, session, sent, raw in found
+        )
+
+    async def get(self, event_id: str) -> JournalEntry | None:
+        """Return one entry, or None."""
+        row = await self._sql.row(f"{_SELECT} WHERE event_id = ?", event_id)
+        return None if row is None else _decode(row)
+
+    async def unfinished(self) -> tuple[JournalEntry, ...]:
+        """Return entries in `received` or `answered`, in order of arrival."""
+        return _decode_all(await self._sql.rows(f"{_SELECT} WHERE state IN ('received', 'answered') ORDER BY seq"))
+
+    async def window(
+        self, room_id: str, thread_root: str | None, since: datetime, limit: int
+    ) -> tuple[JournalEntry, ...]:
+        """Return the last `limit` turns of a room's main timeline or of one thread, in order of arrival.
+
+        Turns answered at or after `since` (by our clock) that were not retracted; commands and ignored events are
+        none.
+        """
+        found = await self._sql.rows(_WINDOW, room_id, thread_root, time_text(since), limit)
+        return _decode_all(reversed(found))
+
+    async def begin_turn(self, event_id: str, persona: str, said: str) -> None:
+        """Note the persona current when the turn began (P11) and the text that was asked."""
+        await self._update(event_id, "persona = ?, said = ?", persona, storable(said))
+
+    async def record_recall(self, event_id: str, recall: Recall) -> None:
+        """Note what this turn's search found (D2)."""
+        await self._update(event_id, "recall = ?", _recall_json(recall))
+
+    async def answered(self, event_id: str, answer: str, state: JournalState, at: datetime) -> None:
+        """Note the answer and the new state (`answered` or `learned`)."""
+        await self._update(
+            event_id, "answer = ?, state = ?, answered_at = ?", storable(answer), state.value, time_text(at)
+        )
+
+    async def finish(self, event_id: str, state: JournalState) -> None:
+        """Set a final state (`learned`, `ignored` or `failed`)."""
+        await self._update(event_id, "state = ?", state.value)
+
+    async def retract(self, event_id: str) -> None:
+        """Blank the texts of an event that was redacted or edited, keep its id; an unknown event is no matter.
+
+        The state stays as it is, except that an undecrypted event no longer waits: it is `ignored` from now on.
+        """
+        await self._sql.run(_RETRACT, event_id)
+
+    async def prune(self, before: datetime) -> int:
+        """Blank the texts of finished events that arrived before this moment; return how many. Ids stay."""
+        return await self._sql.changed(_PRUNE, time_text(before))
+
+    async def _insert(
+        self, batch: SyncBatch, received: Sequence[Incoming], ignored: Sequence[Incoming], at: str
+    ) -> None:
+        """Insert everything of a batch, as far as it can be told in the order of the timeline."""
+        place = {event.event_id: number for number, event in enumerate((*batch.late, *batch.events))}
+        rows = [_encode(event, JournalState.RECEIVED, at) for event in received]
+        rows += [_encode(event, JournalState.IGNORED, at) for event in ignored]
+        rows.sort(key=lambda row: place.get(str(row[0]), len(place)))
+        await self._sql.run(_NO_LONGER_WAITING, json.dumps([row[0] for row in rows]))
+        await self._sql.many(_INSERT, rows)
+        await self._sql.many(_INSERT_WAITING, [_encode_waiting(event, at) for event in batch.undecryptable])
+
+    async def _update(self, event_id: str, assignments: str, *values: Value) -> None:
+        row = await self._sql.row(
+            f"UPDATE journal SET {assignments} WHERE event_id = ? RETURNING seq",
+            *values,
+            event_id,
+        )
+        if row is None:
+            raise StorageError(f"event {event_id} is not in the journal")
+
+
+def _encode(event: Incoming, state: JournalState, at: str) -> tuple[Value, ...]:
+    heard = state is not JournalState.IGNORED
+    return (
+        storable(event.event_id),
+        storable(event.room_id),
+        storable(event.sender),
+        event.kind.value,
+        time_text(event.sent_at),
+        storable(event.body) if heard else "",
+        storable(event.text) if heard else "",
+        storable_or_none(event.target),
+        storable_or_none(event.thread_root),
+        storable_or_none(event.reply_to),
+        event.addressed,
+        event.direct,
+        event.alone,
+        state.value,
+        at,
+    )
+
+
+def _encode_waiting(event: Undecryptable, at: str) -> tuple[Value, ...]:
+    sent = time_text(event.sent_at)
+    return (event.event_id, event.room_id, event.sender, sent, at, storable(event.session_id), storable(event.raw))
+
+
+def _decode_all(rows: Iterable[Row]) -> tuple[JournalEntry, ...]:
+    return tuple([_decode(row) for row in rows])
+
+
+def _decode(row: Row) -> JournalEntry:
+    """Read a row of `_COLUMNS`."""
+    (
+        seq, event_id, room_id, sender, kind, sent_at, body, text, target, thread_root, reply_to, addressed, direct,
+        alone, state, received_at, persona, recall, said, answer, answered_at,
+    ) = row  # fmt: skip
+    incoming = Incoming(
+        event_id=event_id,
+        room_id=room_id,
+        sender=sender,
+        kind=IncomingKind(kind),
+        sent_at=read_time(sent_at),
+        body=body,
+        text=text,
+        target=target,
+        thread_root=thread_root,
+        reply_to=reply_to,
+        addressed=bool(addressed),
+        direct=bool(direct),
+        alone=bool(alone),
+    )
+    return JournalEntry(
+        seq=seq,
+        incoming=incoming,
+        state=JournalState(state),
+        received_at=read_time(received_at),
+        persona=persona,
+        recall=None if recall is None else _read_recall(recall),
+        said=said,
+        answer=answer,
+        answered_at=read_time_or_none(answered_at),
+    )
+
+
+def _recall_json(recall: Recall) -> str:
+    return json.dumps(
+        {
+            "searched_on": recall.searched_on.isoformat(),
+            "matches": [[match.memory_id, match.similarity] for match in recall.matches],
+            "recalled": list(recall.recalled),
+        }
+    )
+
+
+def _read_recall(text: str) -> Recall:
+    value = json.loads(text)
+    return Recall(
+        searched_on=date.fromisoformat(value["searched_on"]),
+        matches=tuple(Match(memory_id, similarity) for memory_id, similarity in value["matches"]),
+        recalled=tuple(value["recalled"]),
+    )

@@ -1,0 +1,34 @@
+"""What must be remembered of a room."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from storage.sql import Sql
+
+_DEFAULT_PERSONA = "default"
+_MARK_ENCRYPTED = """
+INSERT INTO room_state (room_id, encrypted) VALUES (?, 1) ON CONFLICT (room_id) DO UPDATE SET encrypted = 1
+"""
+
+
+class RoomRows:
+    """Rows of `room_state`; a room without a row has the defaults."""
+
+    def __init__(self, sql: Sql) -> None:
+        self._sql = sql
+
+    async def encrypted(self, room_id: str) -> bool:
+        """Whether this room was ever seen encrypted."""
+        row = await self._sql.row("SELECT encrypted FROM room_state WHERE room_id = ?", room_id)
+        return row is not None and bool(row[0])
+
+    async def mark_encrypted(self, room_ids: Sequence[str]) -> None:
+        """Remember for ever that rooms are encrypted: nothing ever takes the mark away."""
+        if room_ids:
+            await self._sql.many(_MARK_ENCRYPTED, [(room_id,) for room_id in room_ids])
+
+    async def persona(self, room_id: str) -> str:
+        """Return the room's current persona, `default` unless set."""
+        row = await self._sql.row("SELECT persona FROM room_state WHERE room_id = ?", room_id)
+        return _DEFAULT_PERSONA if row is None else str(row[0])
