@@ -68,20 +68,19 @@ class Settled:
     settlement: Settlement
 
 
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """Vectors for memories of this actor, by memory id with the text that was embedded."""
+
+    vectors: tuple[tuple[int, str, Vector], ...]
+
+
 # --- saving and the commands on memories --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
-    """What an explicit save did: the memory, and whether it was already there (P16)."""
-
-    memory: Memory
-    existing: bool
-
-
-@dataclass(frozen=True, slots=True)
-class SaveMemory(Request[Saved]):
-    """Save into this actor's list at once (P16, D9, D10). Raises Refused."""
+class SaveMemory(Request[str]):
+    """Save into this actor's list at once and answer what to tell the model (P16, D9, D10). Raises Refused."""
 
     draft: Draft
     conversation: Conversation
@@ -154,21 +153,19 @@ class TurnOver:
     seq: int
     event_id: str
     exchange: Exchange | None
-    settings: MemorySettings | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PassAnswered:
-    """The extraction model answered; `vectors` by text, for what may be promoted. None: it could not run (P17)."""
+    """The extraction model answered. None: it could not run, or not usably (P17)."""
 
     event_id: str
     extraction: Extraction | None
-    usage: Usage | None
-    vectors: dict[str, Vector]
+    usage: Usage | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class TakenBack:
+class TakenBack(Request[None]):
     """An event was redacted or edited: what was learned only from it goes, a pass in flight for it is dropped."""
 
     event_id: str

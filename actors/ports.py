@@ -181,8 +181,8 @@ class JournalTable(Protocol):
         """Return one entry, or None."""
         ...
 
-    async def unfinished(self) -> tuple[JournalEntry, ...]:
-        """Return entries in `received` or `answered`, in order of arrival."""
+    async def unfinished(self, *, room_id: str | None = None, sender: str | None = None) -> tuple[JournalEntry, ...]:
+        """Return entries in `received` or `answered`, of one room or one sender where named, in order of arrival."""
         ...
 
     async def window(

@@ -194,9 +194,8 @@ class ActorSystem:
 
     def offer(self, address: Address, message: object) -> None:
         """Put a message into a mailbox, or raise MailboxFull at once."""
-        cell = self._cell(address)
         try:
-            cell.mailbox.put_nowait(_Envelope(message))
+            self._cell(address).mailbox.put_nowait(_Envelope(message))
         except asyncio.QueueFull:
             raise MailboxFull(f"{address} has {self.capacity} messages waiting") from None
         self.expect()

@@ -1,0 +1,52 @@
+"""From /sync to the journal, and from the journal to the room actors: nothing acts on an event before it is stored."""
+
+from __future__ import annotations
+
+from actors.messages import Deliver, Flush
+from actors.ports import Store
+from actors.runtime import ActorSystem, Address
+from memory.events import Dispatcher, Incoming, IncomingKind, SyncBatch
+from memory.types import Clock
+
+
+class Intake:
+    """Takes whole sync batches; the gateway waits for `take` before it asks for the next one."""
+
+    def __init__(self, store: Store, system: ActorSystem, dispatcher: Dispatcher, clock: Clock) -> None:
+        self._store = store
+        self._system = system
+        self._dispatcher = dispatcher
+        self._clock = clock
+
+    async def take(self, batch: SyncBatch) -> None:
+        """Journal a batch with its sync token in one transaction, then deliver what is new, in order.
+
+        The text of a message that is not for the bot is not stored.
+        """
+        events = (*batch.late, *batch.events)
+        received = [event for event in events if self._concerns_the_bot(event)]
+        ignored = [event for event in events if not self._concerns_the_bot(event)]
+        async with self._store.transaction() as tables:
+            entries = await tables.journal.record(batch, received, ignored, self._clock.now())
+            for echo in batch.echoes:
+                await tables.outbox.sent(echo.txn_id, echo.event_id)
+        for entry in entries:
+            await self._system.tell(Address("room", entry.incoming.room_id), Deliver(entry))
+
+    async def resume(self) -> None:
+        """Wake the actors that have unfinished work from before this start; they read it from storage.
+
+        Called after the first batch was taken, so that echoes have confirmed what had been sent.
+        """
+        async with self._store.transaction() as tables:
+            entries = await tables.journal.unfinished()
+            rows = await tables.outbox.pending()
+        for entry in entries:
+            await self._system.tell(Address("room", entry.incoming.room_id), Deliver(entry))
+        for room_id in dict.fromkeys(row.room_id for row in rows):
+            await self._system.tell(Address("outbox", room_id), Flush())
+
+    def _concerns_the_bot(self, event: Incoming) -> bool:
+        if event.kind is not IncomingKind.MESSAGE:
+            return True
+        return event.direct or event.addressed or self._dispatcher.recognise(event.text) is not None

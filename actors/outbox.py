@@ -1,0 +1,119 @@
+"""One outbox actor per room: sends that room's rows one at a time, in order, until the homeserver has them."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from datetime import timedelta
+
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_exponential_jitter
+
+from actors.messages import Flush
+from actors.parts import Parts
+from actors.runtime import Actor, Context
+from memory.errors import MatrixError
+from memory.events import OutboxRow
+
+log = logging.getLogger(__name__)
+
+# Synapse recognises a repeated transaction id for 24 hours and only from the same device; past that, look first.
+TRUSTED_FOR = timedelta(hours=20)
+ATTEMPTS = 8
+_backoff = wait_exponential_jitter(initial=0.5, max=60.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """The homeserver has this row."""
+
+    row: OutboxRow
+    event_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    """The homeserver will not have this row (`permanent`), or could not be reached for now."""
+
+    row: OutboxRow
+    reason: str
+    permanent: bool
+
+
+class OutboxActor(Actor):
+    """Sends what is pending for one room. Rows are stored before this actor hears of them."""
+
+    def __init__(self, context: Context, parts: Parts) -> None:
+        super().__init__(context)
+        self._store = parts.store
+        self._matrix = parts.matrix
+        self._clock = parts.clock
+        self._sending = False
+
+    async def handle(self, message: object) -> None:
+        """Take Flush, or the outcome of the row that was being sent."""
+        match message:
+            case Flush():
+                await self._next()
+            case _Taken(row, event_id):
+                self._sending = False
+                async with self._store.transaction() as tables:
+                    await tables.outbox.sent(row.txn_id, event_id)
+                await self._next()
+            case _Refused(row, reason, permanent):
+                self._sending = False
+                await self._give_up(row, reason, permanent=permanent)
+            case _:
+                await super().handle(message)
+
+    async def _next(self) -> None:
+        """Send the first pending row, unless one is on its way: order within a room is the order of the rows."""
+        if self._sending:
+            return
+        async with self._store.transaction() as tables:
+            pending = await tables.outbox.pending(self.context.address.name)
+        if pending:
+            self._sending = True
+            self.context.spawn(self._send(pending[0]))
+
+    async def _send(self, row: OutboxRow) -> _Taken | _Refused:
+        try:
+            if self._needs_a_look(row):
+                found = await self._matrix.find_sent(row)
+                if found is not None:
+                    return _Taken(row, found)
+            async for attempt in _retrying():
+                with attempt:
+                    return _Taken(row, await self._matrix.send(row))
+        except MatrixError as error:
+            return _Refused(row, str(error), error.permanent)
+        raise AssertionError("retrying ends with a result or an error")
+
+    def _needs_a_look(self, row: OutboxRow) -> bool:
+        """Whether the homeserver may have forgotten this transaction id."""
+        return row.device_id != self._matrix.device_id or self._clock.now() - row.created_at > TRUSTED_FOR
+
+    async def _give_up(self, row: OutboxRow, reason: str, *, permanent: bool) -> None:
+        """Drop a row that will never be taken and go on; keep one that may be, for the next Flush."""
+        if not permanent:
+            log.warning("reply to %s is still unsent and kept: %s", row.event_id, reason)
+            return
+        log.error("reply to %s will never be sent: %s", row.event_id, reason)
+        async with self._store.transaction() as tables:
+            await tables.outbox.failed(row.txn_id, reason)
+        await self._next()
+
+
+def _retrying() -> AsyncRetrying:
+    """Retry what may pass, as long as the homeserver asks (retry_after) or with growing pauses."""
+    return AsyncRetrying(
+        retry=retry_if_exception(lambda error: isinstance(error, MatrixError) and not error.permanent),
+        stop=stop_after_attempt(ATTEMPTS),
+        wait=_pause,
+        reraise=True,
+    )
+
+
+def _pause(state: RetryCallState) -> float:
+    error = state.outcome.exception() if state.outcome is not None else None
+    asked = error.retry_after if isinstance(error, MatrixError) else None
+    return asked if asked is not None else _backoff(state)

@@ -1,0 +1,23 @@
+"""What every actor is built from; wiring makes one and hands it to all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from actors.ports import Embedder, Matrix, Model, ScopeIndexes, SettingsSource, Store
+from memory.events import Dispatcher
+from memory.types import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The ports as wired. embedder: None when none is configured (D13)."""
+
+    store: Store
+    indexes: ScopeIndexes
+    embedder: Embedder | None
+    model: Model
+    matrix: Matrix
+    settings: SettingsSource
+    dispatcher: Dispatcher
+    clock: Clock

@@ -1,0 +1,201 @@
+"""A user's extraction passes: one at a time, in turn order, none lost, none in the way of the next message (P20)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from actors.lists import Lists
+from actors.messages import PassAnswered
+from actors.parts import Parts
+from actors.ports import Tables
+from actors.runtime import Work
+from memory import promotion
+from memory.errors import ModelError
+from memory.events import IncomingKind, JournalEntry, JournalState
+from memory.settings import MemorySettings
+from memory.types import (
+    Conversation,
+    Exchange,
+    Extraction,
+    ExtractionRequest,
+    ListKey,
+    Memory,
+    Origin,
+    ScopeKind,
+    Usage,
+)
+from memory.visibility import usable
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Pending:
+    """A turn that may be followed by a pass. exchange: None until the turn is over."""
+
+    event_id: str
+    exchange: Exchange | None = None
+    dropped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    """The pass whose model call is in flight, with the settings read at its start (P5)."""
+
+    seq: int
+    exchange: Exchange
+    settings: MemorySettings
+    request: ExtractionRequest
+
+
+class PassQueue:
+    """The passes of one user, by the journal number of their turn."""
+
+    def __init__(self, user_id: str, parts: Parts, lists: Lists, spawn: Callable[[Work], object]) -> None:
+        self._user_id = user_id
+        self._parts = parts
+        self._lists = lists
+        self._spawn = spawn
+        self._pending: dict[int, _Pending] = {}
+        self._running: _Running | None = None
+
+    async def load(self) -> None:
+        """Take up this user's turns that are not over and passes that are not done, from the journal."""
+        async with self._parts.store.transaction() as tables:
+            entries = await tables.journal.unfinished(sender=self._user_id)
+        for entry in entries:
+            if entry.incoming.kind is IncomingKind.MESSAGE:
+                self._pending[entry.seq] = _Pending(entry.incoming.event_id, exchange_of(entry))
+        await self._next()
+
+    def began(self, seq: int, event_id: str) -> None:
+        """Keep the place of a turn that began."""
+        self._pending.setdefault(seq, _Pending(event_id))
+
+    async def over(self, seq: int, event_id: str, exchange: Exchange | None) -> None:
+        """Note that a turn ended; without an exchange there is nothing to learn from it."""
+        if exchange is None:
+            self._pending.pop(seq, None)
+        elif self._running is None or self._running.seq != seq:
+            self._pending.setdefault(seq, _Pending(event_id)).exchange = exchange
+        await self._next()
+
+    async def answered(self, message: PassAnswered) -> None:
+        """Apply the pass in flight, or drop it, and start the next one."""
+        running = self._running
+        if running is None or running.exchange.event_id != message.event_id:
+            return  # an answer to an instance of this actor that is gone
+        dropped = self._pending[running.seq].dropped
+        async with self._parts.store.transaction() as tables:
+            if message.usage is not None:
+                await self._record(tables, running.exchange, message.usage)
+            promoted: tuple[Memory, ...] = ()
+            if message.extraction is not None and not dropped:
+                promoted = await self._apply(tables, running, message.extraction, self._parts.clock.now())
+            await tables.journal.finish(message.event_id, JournalState.LEARNED)
+        self._pending.pop(running.seq)
+        self._running = None
+        await self._lists.add(self._key(running.exchange.persona), promoted)
+        await self._next()
+
+    async def drop(self, event_id: str | None) -> None:
+        """Drop the pass of one event, or (None) every pass whose turn has begun (P20)."""
+        for pending in self._pending.values():
+            pending.dropped |= event_id is None or pending.event_id == event_id
+        await self._next()
+
+    async def _next(self) -> None:
+        """Start the pass that is first in turn order, as soon as its turn is over."""
+        while self._running is None and self._pending:
+            seq = min(self._pending)
+            pending = self._pending[seq]
+            if pending.exchange is None:
+                return
+            self._running = None if pending.dropped else await self._start(seq, pending.exchange)
+            if self._running is None:
+                async with self._parts.store.transaction() as tables:
+                    await tables.journal.finish(pending.event_id, JournalState.LEARNED)
+                self._pending.pop(seq)
+            else:
+                self._spawn(self._ask(self._running.request))
+
+    async def _start(self, seq: int, exchange: Exchange) -> _Running | None:
+        """Begin a pass (P2-P6): None when this user or room is not to be learned from now."""
+        settings = self._parts.settings.memory(exchange.room_id)
+        if not settings.enabled:
+            return None
+        async with self._parts.store.transaction() as tables:
+            if not promotion.may_extract(await tables.memories.count_of_user(self._user_id), settings):
+                return None
+            before = promotion.prune_before(settings, self._parts.clock.now())
+            if before is not None:
+                await tables.candidates.prune(self._user_id, before)
+            memories = await tables.memories.of_list(self._key(exchange.persona))
+            candidates = await tables.candidates.of_user(self._user_id)
+        place = Conversation(exchange.room_id, exchange.private, self._user_id, exchange.persona)
+        shown = tuple(memory for memory in memories if usable(memory, place, settings))
+        return _Running(seq, exchange, settings, ExtractionRequest(exchange, shown, candidates))
+
+    async def _ask(self, request: ExtractionRequest) -> PassAnswered:
+        event_id = request.exchange.event_id
+        try:
+            extraction, usage = await self._parts.model.extract(request)
+        except ModelError as error:
+            log.warning("extraction for %s could not run: %s", event_id, error)
+            return PassAnswered(event_id, None)
+        return PassAnswered(event_id, extraction, usage)
+
+    async def _apply(
+        self, tables: Tables, running: _Running, extraction: Extraction, now: datetime
+    ) -> tuple[Memory, ...]:
+        """Carry out what the model found (P7-P12) inside the transaction of the pass."""
+        exchange, settings = running.exchange, running.settings
+        candidates = await tables.candidates.of_user(self._user_id)
+        take_up = promotion.take_up(extraction, candidates, running.request.memories)
+        touched = [
+            await tables.candidates.reinforce(candidate_id, exchange.event_id, now)
+            for candidate_id in take_up.reinforce
+        ]
+        origin = Origin(exchange.room_id, exchange.event_id, exchange.private)
+        touched += [await tables.candidates.insert(self._user_id, text, origin, now) for text in take_up.insert]
+        chosen = promotion.promotions(
+            [candidate for candidate in touched if candidate is not None],
+            settings,
+            user_count=await tables.memories.count_of_user(self._user_id),
+            list_count=await tables.memories.count_of_list(self._key(exchange.persona)),
+        )
+        promoted = []
+        for candidate in chosen:
+            memory = await tables.memories.insert(promotion.draft_of(candidate, exchange.persona), now)
+            await tables.candidates.promoted(candidate.id, memory.id)
+            promoted.append(memory)
+        if promoted:
+            await tables.users.add_promoting_pass(self._user_id)
+        return tuple(promoted)
+
+    async def _record(self, tables: Tables, exchange: Exchange, usage: Usage) -> None:
+        await tables.usage.add(
+            exchange.event_id, self._user_id, exchange.room_id, "extraction", usage, self._parts.clock.now()
+        )
+
+    def _key(self, persona: str) -> ListKey:
+        return ListKey(ScopeKind.PERSONAL, self._user_id, persona)
+
+
+def exchange_of(entry: JournalEntry) -> Exchange | None:
+    """Return what there is to learn from a journalled turn that was answered, None before that."""
+    if entry.state is not JournalState.ANSWERED or entry.answer is None:
+        return None
+    event = entry.incoming
+    return Exchange(
+        event_id=event.event_id,
+        room_id=event.room_id,
+        user_id=event.sender,
+        persona=entry.persona or "default",
+        private=event.direct,
+        said=entry.said or "",
+        answered=entry.answer,
+    )

@@ -1,0 +1,56 @@
+"""What the model may do during a turn: every effect goes through the actor that owns the list, once per call."""
+
+from __future__ import annotations
+
+from actors.messages import EffectKey, SaveMemory
+from actors.parts import Parts
+from actors.runtime import ActorSystem, Address
+from llm.tools import SAVE_MEMORY, SaveMemoryArguments, save_memory_arguments
+from memory.errors import Refused
+from memory.events import Incoming
+from memory.settings import MemorySettings
+from memory.types import Conversation, Draft, Origin, ScopeKind, Source, ToolCall, ToolResult
+
+TOOLS = (SAVE_MEMORY,)
+
+
+class Toolbox:
+    """Runs the tool calls of one turn."""
+
+    def __init__(
+        self, parts: Parts, system: ActorSystem, event: Incoming, conversation: Conversation, settings: MemorySettings
+    ) -> None:
+        self._parts = parts
+        self._system = system
+        self._event = event
+        self._conversation = conversation
+        self._settings = settings
+
+    async def run(self, call: ToolCall) -> ToolResult:
+        """Carry out one call. Wrong arguments and refusals are error results and never had an effect (P16)."""
+        if call.name != SAVE_MEMORY.name:
+            return ToolResult(f"There is no tool {call.name!r}.", is_error=True)
+        arguments = save_memory_arguments(call.arguments)
+        if isinstance(arguments, ToolResult):
+            return arguments
+        try:
+            return ToolResult(await self._save(arguments, EffectKey(self._event.event_id, call.number)))
+        except Refused as refusal:
+            return ToolResult(str(refusal), is_error=True)
+
+    async def _save(self, arguments: SaveMemoryArguments, effect: EffectKey) -> str:
+        for_room = arguments.scope == "room"
+        event = self._event
+        if for_room and not self._parts.matrix.can_write_state(event.room_id, event.sender):
+            raise Refused("Nothing was saved: saving for the whole room needs the right to change the room's settings.")
+        draft = Draft(
+            scope=ScopeKind.ROOM if for_room else ScopeKind.PERSONAL,
+            scope_id=event.room_id if for_room else event.sender,
+            persona=self._conversation.persona,
+            text=arguments.text,
+            source=Source.TOOL,
+            origin=Origin(event.room_id, event.event_id, event.direct),
+            first_seen=self._parts.clock.now(),
+        )
+        owner = Address("room", event.room_id) if for_room else Address("user", event.sender)
+        return await self._system.ask(owner, SaveMemory(draft, self._conversation, self._settings, effect))

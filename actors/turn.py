@@ -1,0 +1,202 @@
+"""One turn, from the journalled event to the answer in the outbox. Runs as a task of its room actor.
+
+embed once -> every list scores -> merged best three -> one transaction settles all counters -> prompt -> model with
+tools -> one transaction holds the answer and the journal's `answered`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import datetime
+
+from actors import texts
+from actors.answers import answering
+from actors.messages import ListScore, Score, Settled
+from actors.parts import Parts
+from actors.ports import Vector
+from actors.runtime import ActorSystem, Address
+from actors.tools import TOOLS, Toolbox
+from memory import decay
+from memory.errors import ActorFailed, EmbeddingError, ModelError, ModelKeyMissing
+from memory.events import JournalEntry, JournalState
+from memory.prompt import build_prompt
+from memory.settings import MemorySettings
+from memory.types import Conversation, Exchange, Persona, Prompt, Recall, Reply, TurnKind, WindowEntry
+from memory.window import Window, owners_today, participants, present
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What is fixed when a turn begins. `members`: who is joined to the room; `window`: without this message;
+    `typing`: shows the typing notice while it is entered.
+    """
+
+    entry: JournalEntry
+    kind: TurnKind
+    said: str
+    persona: Persona
+    window: Window
+    members: frozenset[str]
+    typing: AbstractAsyncContextManager[None]
+
+    @property
+    def message(self) -> WindowEntry:
+        """The message as the window and the prompt hold it."""
+        event = self.entry.incoming
+        return WindowEntry(event.event_id, event.sender, self.said, self.entry.received_at)
+
+    @property
+    def conversation(self) -> Conversation:
+        """The place, as visibility sees it (D8)."""
+        event = self.entry.incoming
+        return Conversation(event.room_id, event.private, event.sender, self.persona.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A turn that succeeded: what there is to learn from it and what the window gains."""
+
+    exchange: Exchange
+    entries: tuple[WindowEntry, ...]
+
+
+class TurnRunner:
+    """Runs turns; holds nothing between them."""
+
+    def __init__(self, parts: Parts, system: ActorSystem) -> None:
+        self._parts = parts
+        self._system = system
+
+    async def run(self, turn: Turn) -> Answered | None:
+        """Answer a turn. None: the model failed; a sentence was sent and nothing is learned."""
+        now = self._parts.clock.now()
+        event = turn.entry.incoming
+        settings = self._parts.settings.memory(event.room_id)
+        prompt = await self._prompt(turn, settings, now)
+        toolbox = Toolbox(self._parts, self._system, event, turn.conversation, settings)
+        try:
+            async with turn.typing:
+                reply = await self._parts.model.reply(prompt, TOOLS, toolbox.run)
+        except ModelError as error:
+            log.warning("no answer to %s: %s", event.event_id, error)
+            await self._fail(turn, _sentence(error))
+            return None
+        return await self._answer(turn, reply)
+
+    async def _prompt(self, turn: Turn, settings: MemorySettings, now: datetime) -> Prompt:
+        lists = self._lists(turn)
+        scores, recall = await self._search(turn, lists, settings, now)
+        usable = {memory.id: memory for score in scores.values() for memory in score.usable}
+        recalled = [usable[memory_id] for memory_id in recall.recalled if memory_id in usable] if recall else []
+        of_person = {address.name: scores[address].usable for address in lists if address in scores}
+        people = participants(turn.window, turn.entry.incoming.sender)
+        return build_prompt(
+            persona=turn.persona,
+            room=of_person.get(turn.entry.incoming.room_id, ()),
+            people=[(user, of_person.get(user, ())) for user in people],
+            recalled=recalled,
+            rest_after_days=settings.rest_after_days if self._decays(settings) else None,
+            history=turn.window.entries,
+            message=turn.message,
+            today=now.date(),
+        )
+
+    def _lists(self, turn: Turn) -> tuple[Address, ...]:
+        """Return whose lists this turn searches (D2): the room's and each participant's who is still here."""
+        event = turn.entry.incoming
+        here = present(turn.window, event.sender, turn.members)
+        return (Address("room", event.room_id), *(Address("user", user) for user in here))
+
+    def _decays(self, settings: MemorySettings) -> bool:
+        return settings.decay_enabled and self._parts.embedder is not None
+
+    async def _search(
+        self, turn: Turn, lists: Sequence[Address], settings: MemorySettings, now: datetime
+    ) -> tuple[dict[Address, ListScore], Recall | None]:
+        """Search once (D2) and settle; a turn whose search is already recorded only reads (a replay, D2)."""
+        recorded = turn.entry.recall
+        vector = await self._vector(turn, settings) if recorded is None else None
+        scores = await self._scores(turn, lists, settings, vector)
+        if recorded is None and vector is not None and len(scores) == len(lists):
+            recorded = await self._settle(turn, scores, settings, now)
+        else:
+            async with self._parts.store.transaction() as tables:
+                await tables.journal.begin_turn(turn.entry.incoming.event_id, turn.persona.name, turn.said)
+        return scores, recorded
+
+    async def _vector(self, turn: Turn, settings: MemorySettings) -> Vector | None:
+        embedder = self._parts.embedder
+        if embedder is None or not decay.searches(turn.said, settings):
+            return None
+        try:
+            vectors = await embedder.embed([turn.said])
+        except EmbeddingError as error:
+            log.warning("no search for %s: %s", turn.entry.incoming.event_id, error)
+            return None
+        vector: Vector = vectors[0]
+        return vector
+
+    async def _scores(
+        self, turn: Turn, lists: Sequence[Address], settings: MemorySettings, vector: Vector | None
+    ) -> dict[Address, ListScore]:
+        """Ask every list; one that cannot be read is missing from the answer, and the search failed (D7)."""
+        request = Score(turn.conversation, settings, vector)
+        answers = await asyncio.gather(
+            *(self._system.ask(address, request) for address in lists), return_exceptions=True
+        )
+        scores: dict[Address, ListScore] = {}
+        for address, answer in zip(lists, answers, strict=True):
+            if isinstance(answer, ListScore):
+                scores[address] = answer
+            elif isinstance(answer, ActorFailed):
+                log.error("the list of %s cannot be read for %s", address, turn.entry.incoming.event_id)
+            else:
+                raise answer
+        return scores
+
+    async def _settle(
+        self, turn: Turn, scores: dict[Address, ListScore], settings: MemorySettings, now: datetime
+    ) -> Recall:
+        """Merge the best matches and settle every counter in one transaction (D3, D4), then tell the lists."""
+        searched = [m for score in scores.values() for m in score.usable if m.id in score.searched]
+        matches = decay.merge(score.best for score in scores.values())
+        wrote = owners_today((*turn.window.entries, turn.message), now.date())
+        settlement = decay.settle(searched, matches, now.date(), now, wrote)
+        recall = Recall(now.date(), matches, decay.recalled(searched, matches, settings.rest_after_days))
+        event_id = turn.entry.incoming.event_id
+        async with self._parts.store.transaction() as tables:
+            await tables.journal.begin_turn(event_id, turn.persona.name, turn.said)
+            await tables.memories.settle(settlement)
+            await tables.journal.record_recall(event_id, recall)
+        if settlement.healed:
+            log.warning("memories %s were dated more than 7 days ahead and are set to today", settlement.healed)
+        for address in scores:
+            await self._system.tell(address, Settled(settlement))
+        return recall
+
+    async def _answer(self, turn: Turn, reply: Reply) -> Answered:
+        event = turn.entry.incoming
+        now = self._parts.clock.now()
+        async with answering(self._parts, self._system, event, reply.text) as tables:
+            await tables.journal.answered(event.event_id, reply.text, JournalState.ANSWERED, now)
+            for usage in reply.usage:
+                await tables.usage.add(event.event_id, event.sender, event.room_id, "reply", usage, now)
+        exchange = Exchange(
+            event.event_id, event.room_id, event.sender, turn.persona.name, event.direct, turn.said, reply.text
+        )
+        return Answered(exchange, (turn.message, WindowEntry(event.event_id, None, reply.text, now)))
+
+    async def _fail(self, turn: Turn, sentence: str) -> None:
+        event = turn.entry.incoming
+        async with answering(self._parts, self._system, event, sentence, notice=True) as tables:
+            await tables.journal.finish(event.event_id, JournalState.FAILED)
+
+
+def _sentence(error: ModelError) -> str:
+    return texts.MODEL_KEY_MISSING if isinstance(error, ModelKeyMissing) else texts.MODEL_FAILED
