@@ -208,7 +208,7 @@ class JournalTable(Protocol):
         ...
 
     async def finish(self, event_id: str, state: JournalState) -> None:
-        """Set a final state (`learned`, `ignored` or `failed`)."""
+        """Set a final state (`learned`, `ignored` or `failed`); an ignored event keeps no text."""
         ...
 
     async def retract(self, event_id: str) -> None:

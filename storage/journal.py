@@ -36,8 +36,9 @@ INSERT INTO sync_state (id, next_batch) VALUES (1, ?) ON CONFLICT (id) DO UPDATE
 _KNOWN = "SELECT event_id FROM journal WHERE event_id IN (SELECT value FROM json_each(?))"
 _WAITING = """
 SELECT event_id, room_id, sender, session_id, sent_at, raw FROM journal
-WHERE state = 'undecrypted' AND room_id = ? AND session_id = ? ORDER BY seq
+WHERE state = 'undecrypted'
 """
+_UNFINISHED = f"{_SELECT} WHERE state IN ('received', 'answered')"
 _WINDOW = f"""
 {_SELECT} WHERE room_id = ? AND thread_root IS ? AND answered_at >= ?
 AND said IS NOT NULL AND answer IS NOT NULL AND state IN ('answered', 'learned')
@@ -94,9 +95,10 @@ class JournalRows:
         row = await self._sql.row("SELECT event_id FROM journal WHERE room_id = ? ORDER BY seq DESC LIMIT 1", room_id)
         return None if row is None else str(row[0])
 
-    async def waiting(self, room_id: str, session_id: str) -> tuple[Undecryptable, ...]:
-        """Return the undecrypted events of one Megolm session, in order of arrival."""
-        found = await self._sql.rows(_WAITING, room_id, session_id)
+    async def waiting(self, room_id: str | None = None, session_id: str | None = None) -> tuple[Undecryptable, ...]:
+        """Return the undecrypted events in order of arrival: of one room or Megolm session where named, or all."""
+        where, values = _only(room_id=room_id, session_id=session_id)
+        found = await self._sql.rows(f"{_WAITING}{where} ORDER BY seq", *values)
         return tuple(
             Undecryptable(event, room, sender, session, read_time(sent), raw)
             for event, room, sender, session, sent, raw in found
@@ -107,9 +109,10 @@ class JournalRows:
         row = await self._sql.row(f"{_SELECT} WHERE event_id = ?", event_id)
         return None if row is None else _decode(row)
 
-    async def unfinished(self) -> tuple[JournalEntry, ...]:
-        """Return entries in `received` or `answered`, in order of arrival."""
-        return _decode_all(await self._sql.rows(f"{_SELECT} WHERE state IN ('received', 'answered') ORDER BY seq"))
+    async def unfinished(self, *, room_id: str | None = None, sender: str | None = None) -> tuple[JournalEntry, ...]:
+        """Return entries in `received` or `answered`, of one room or one sender where named, in order of arrival."""
+        where, values = _only(room_id=room_id, sender=sender)
+        return _decode_all(await self._sql.rows(f"{_UNFINISHED}{where} ORDER BY seq", *values))
 
     async def window(
         self, room_id: str, thread_root: str | None, since: datetime, limit: int
@@ -137,8 +140,10 @@ class JournalRows:
         )
 
     async def finish(self, event_id: str, state: JournalState) -> None:
-        """Set a final state (`learned`, `ignored` or `failed`)."""
+        """Set a final state (`learned`, `ignored` or `failed`); an ignored event keeps no text."""
         await self._update(event_id, "state = ?", state.value)
+        if state is JournalState.IGNORED:
+            await self.retract(event_id)
 
     async def retract(self, event_id: str) -> None:
         """Blank the texts of an event that was redacted or edited, keep its id; an unknown event is no matter.
@@ -171,6 +176,12 @@ class JournalRows:
         )
         if row is None:
             raise StorageError(f"event {event_id} is not in the journal")
+
+
+def _only(**columns: str | None) -> tuple[str, list[str]]:
+    """Return further conditions on the columns that are named, and their values."""
+    named = {column: value for column, value in columns.items() if value is not None}
+    return "".join(f" AND {column} = ?" for column in named), list(named.values())
 
 
 def _encode(event: Incoming, state: JournalState, at: str) -> tuple[Value, ...]:
