@@ -13,11 +13,13 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, fi
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from llm.settings import LlmSettings
 from memory.settings import ContextSettings, MemorySettings
 
 PLACEHOLDER = "CHANGE-ME"
 RULES = MemorySettings()
 WINDOW = ContextSettings()
+MODEL = LlmSettings()
 
 
 def _holds_placeholder(value: object) -> bool:
@@ -54,7 +56,7 @@ class MatrixSection(Section):
     )
     password: SecretStr = Field(
         min_length=1,
-        description="The password of that account: used once, then the stored token and device are.",
+        description="The password of that account, for the first login; later starts use the stored token and device.",
         json_schema_extra={"allowed": "the password, not empty", "example": PLACEHOLDER},
     )
     display_name: str = Field(
@@ -85,10 +87,10 @@ class LlmSection(Section):
         default="anthropic",
         description="anthropic: a server that speaks the Messages API. offline: simple rules of the bot's own.",
     )
-    base_url: str | None = Field(
-        default=None,
+    base_url: str = Field(
+        default=MODEL.base_url,
         pattern=r"^https?://[^\s/]+\S*$",
-        description="Another server that speaks the Messages API, such as Ollama or LiteLLM.",
+        description="A server that speaks the Messages API, such as Ollama or LiteLLM, without /v1.",
         json_schema_extra={"allowed": "an http:// or https:// address"},
     )
     api_key: SecretStr | None = Field(
@@ -97,29 +99,48 @@ class LlmSection(Section):
         json_schema_extra={"allowed": "the key"},
     )
     assistant_model: str = Field(
-        default="claude-sonnet-5-5",
+        default=MODEL.assistant_model,
         min_length=1,
         description="The model that answers.",
         json_schema_extra={"allowed": "the name of a model"},
     )
     memory_model: str = Field(
-        default="claude-haiku-5-5",
+        default=MODEL.memory_model,
         description="The model that finds facts to remember; empty: the one that answers.",
         json_schema_extra={"allowed": "the name of a model, or empty"},
     )
     max_tokens: int = Field(
-        default=2048, ge=1, le=128_000, description="How long an answer may be, in tokens of the model."
+        default=MODEL.max_tokens,
+        ge=1,
+        le=128_000,
+        description="How long an answer may be, thinking included, in tokens of the model.",
     )
-    timeout_seconds: float = Field(default=60.0, gt=0, le=3600, description="How long one call of the model may take.")
+    timeout_seconds: float = Field(
+        default=MODEL.timeout_seconds,
+        gt=0,
+        le=3600,
+        description="How long one call of the model may take, with all its retries.",
+    )
     max_retries: int = Field(
-        default=2, ge=0, le=10, description="How often a failed call is tried again before the person is told."
+        default=MODEL.max_retries,
+        ge=0,
+        le=10,
+        description="How often a failed call is tried again before the person is told.",
     )
-    max_in_flight: int = Field(default=8, ge=1, le=1000, description="Calls of the model running at one time.")
+    max_in_flight: int = Field(
+        default=MODEL.max_in_flight, ge=1, le=1000, description="Calls of the model running at one time."
+    )
 
-    @field_validator("api_key", "base_url", mode="before")
+    @field_validator("api_key", mode="before")
     @classmethod
     def _empty_is_unset(cls, value: Any) -> Any:
         return None if value == "" else value
+
+    def client(self) -> LlmSettings:
+        """Return the values as the model client reads them."""
+        values = self.model_dump()
+        values["api_key"] = self.api_key or SecretStr("")
+        return LlmSettings(**values)
 
 
 class MemorySection(Section):

@@ -1,0 +1,5 @@
+"""`python -m davenport`."""
+
+from davenport.cli import main
+
+main()

@@ -1,0 +1,90 @@
+"""The command line. Faults are one message on stderr and exit code 1."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from davenport import logs
+from davenport.pages import example_config
+from davenport.settings import Settings
+from davenport.settings_load import load
+from memory.errors import DavenportError
+
+log = logging.getLogger(__name__)
+
+app = typer.Typer(
+    help="A Matrix bot with a memory that stays true.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,  # it prints local variables, settings among them
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"davenport {version('davenport')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """A Matrix bot with a memory that stays true."""
+
+
+@app.command()
+def run(
+    config: Annotated[Path, typer.Option("--config", help="The settings file.")] = Path("config.toml"),
+) -> None:
+    """Run the bot until SIGTERM or SIGINT, then finish what has begun."""
+    try:
+        settings = load(config)
+        logs.configure(settings.log.level, settings.log.format, settings.secrets())
+        asyncio.run(_serve(settings))
+    except DavenportError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(1) from error
+    except Exception as error:
+        log.critical("stopped by an error nobody expected", exc_info=True)
+        raise typer.Exit(1) from error
+
+
+async def _serve(settings: Settings) -> None:
+    from davenport import wiring  # noqa: PLC0415 - loads every library the bot runs on; faults of settings come first
+
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)  # a second signal changes nothing: stopping has begun
+    await wiring.run(settings, stop=stop)
+
+
+@app.command()
+def demo(
+    script: Annotated[Path | None, typer.Option("--script", help="A script other than the built-in one.")] = None,
+) -> None:
+    """Play a conversation of many days over a real homeserver and show what is remembered."""
+    from davenport.demo import play  # noqa: PLC0415 - needs packages that the bot itself does not
+
+    raise typer.Exit(play(script))
+
+
+@app.command()
+def config() -> None:
+    """Print a config.toml to fill in."""
+    typer.echo(example_config(), nl=False)
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

@@ -1,0 +1,95 @@
+"""Writes config.toml, docs/settings.md and docs/commands.md from the tables they describe: `make pages`."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+from commands.table import commands_page
+from davenport.settings_fields import Key, keys, sections
+
+WIDTH = 100
+CONFIG_HEAD = """\
+# Settings of Davenport. Lines such as "# name = value" show the default, or nothing where none is set; remove the #
+# to set another value.
+# A variable overrules this file: DAVENPORT_MEMORY__MAX_PER_USER=80 sets max_per_user in [memory]; lists are
+# separated by spaces there. Keep secrets out of this file that way if others can read it.
+# MEMORY_DECAY_ENABLED=false in the environment turns the resting of memories off, whatever stands here.
+"""
+PAGE_HEAD = """\
+# Settings
+
+Written from `davenport/settings.py` by `make pages`; change them there.
+
+The bot reads `config.toml`, then the environment: the variable named in the last column overrules the file (a list is
+separated by spaces there). `MEMORY_DECAY_ENABLED=false` turns the resting of memories off whatever else is set. An
+unknown key or variable, a wrong type, a value out of bounds or a placeholder that was left in is refused at start,
+every fault at once, with the key, the place and what is allowed.
+"""
+
+
+def example_config() -> str:
+    """Return config.toml as it is handed out: placeholders to fill in, every default in a comment."""
+    return CONFIG_HEAD + "".join("\n" + _section(name) for name in sections())
+
+
+def settings_page() -> str:
+    """Return docs/settings.md."""
+    return PAGE_HEAD + "".join("\n" + _table(name) for name in sections())
+
+
+def _section(name: str) -> str:
+    lines = [f"[{name}]", *_comment(_title(name))]
+    for key in keys(name):
+        lines += ["", *_comment(key.field.description or ""), *_comment(f"Allowed: {key.allowed}."), _line(key)]
+    return "\n".join(lines) + "\n"
+
+
+def _line(key: Key) -> str:
+    if key.example is not None:
+        return f"{key.name} = {key.example}"
+    return f"# {key.name} = {key.default or ''}".rstrip()
+
+
+def _comment(text: str) -> Iterator[str]:
+    return (f"# {line}" for line in textwrap.wrap(text, WIDTH))
+
+
+def _title(section: str) -> str:
+    return inspect.cleandoc(sections()[section].__doc__ or "")
+
+
+def _table(name: str) -> str:
+    rows = [
+        f"## `[{name}]`",
+        "",
+        _title(name),
+        "",
+        "| Key | Meaning | Allowed | Default | Variable |",
+        "|---|---|---|---|---|",
+    ]
+    for key in keys(name):
+        default = "must be given" if key.field.is_required() else _code(key.default)
+        rows.append(f"| `{key.name}` | {key.field.description} | {key.allowed} | {default} | `{key.variable}` |")
+    return "\n".join(rows) + "\n"
+
+
+def _code(default: str | None) -> str:
+    return "not set" if default is None else f"`{default}`"
+
+
+def pages() -> dict[str, str]:
+    """Return what each generated file holds, by its path in the checkout."""
+    return {"config.toml": example_config(), "docs/settings.md": settings_page(), "docs/commands.md": commands_page()}
+
+
+def write(checkout: Path) -> None:
+    """Write every generated file of a checkout."""
+    for name, text in pages().items():
+        (checkout / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write(Path())
