@@ -1,0 +1,219 @@
+"""The language model behind the anthropic SDK; satisfies the Model port of the actors.
+
+The base URL may lead to any server that speaks the Messages API. Answers are selected by the type of their blocks and
+no sampling or thinking parameters are sent, since models differ in which of them they refuse.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+
+import anthropic
+import httpx2
+from anthropic import Omit, omit
+from anthropic.types import (
+    Message,
+    MessageParam,
+    OutputConfigParam,
+    ToolChoiceParam,
+    ToolParam,
+    ToolResultBlockParam,
+    ToolUseBlock,
+)
+
+from llm.extraction import extraction_of, extraction_prompt, output_format
+from llm.failures import as_model_errors
+from llm.settings import LlmSettings
+from llm.wire import assistant_turn, messages_of, system_of, text_of, tool_result, tools_of, usage_of
+from memory.errors import ModelAnswerInvalid, ModelError, ModelKeyMissing
+from memory.types import (
+    Extraction,
+    ExtractionRequest,
+    Prompt,
+    Reply,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    Usage,
+)
+
+CONNECT_SECONDS = 10.0
+IDLE_SECONDS = 60.0  # between two pieces of a stream; the API sends pings while the model thinks
+MAX_TOOL_ROUNDS = 4
+MAX_TOOL_CALLS = 16  # of one turn
+MAX_PROMPT_CHARACTERS = 1_000_000
+CUT_NOTE = "\n\n*(The answer ends here: it reached the length limit.)*"
+
+_WHOLE = frozenset({"end_turn", "stop_sequence"})
+_CUT = frozenset({"max_tokens", "model_context_window_exceeded"})
+_MAY_USE_TOOLS: ToolChoiceParam = {"type": "auto"}
+_NO_TOOLS: ToolChoiceParam = {"type": "none"}
+
+RunTool = Callable[[ToolCall], Awaitable[ToolResult]]
+
+
+class AnthropicModel:
+    """Asks the model for replies and extractions. Every failure is a ModelError; nothing partial is returned."""
+
+    def __init__(self, settings: LlmSettings, *, idle_seconds: float = IDLE_SECONDS) -> None:
+        """`idle_seconds`: how long a stream may stay silent. Opens no connection."""
+        self._settings = settings
+        self._slots = asyncio.Semaphore(settings.max_in_flight)
+        self._client = _client(settings, idle_seconds) if settings.api_key.get_secret_value() else None
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        if self._client is not None:
+            await self._client.close()
+
+    async def reply(self, prompt: Prompt, tools: Sequence[ToolSpec], run_tool: RunTool) -> Reply:
+        """Stream one whole answer, running tools as the model asks.
+
+        At most MAX_TOOL_ROUNDS rounds of tools; then the model must answer without. Text said before a tool call is
+        part of the answer. Raises ModelError, also for a refusal: what the model had said until then is no answer.
+        """
+        _check_size(prompt)
+        turn = _Turn(tools, run_tool, messages_of(prompt))
+        for rounds_left in range(MAX_TOOL_ROUNDS, -1, -1):
+            message = await self._call(
+                self._settings.assistant_model,
+                prompt,
+                turn.messages,
+                # Withheld tools stay defined, since the history may hold calls of them.
+                tools=tools_of(tools) or omit,
+                tool_choice=omit if not tools else _NO_TOOLS if rounds_left == 0 else _MAY_USE_TOOLS,
+            )
+            turn.take(message)
+            if message.stop_reason != "tool_use":
+                return turn.reply(message.stop_reason)
+            if rounds_left:
+                await turn.run_tools(message)
+        raise ModelError("the model asked for tools that were withheld")
+
+    async def extract(self, request: ExtractionRequest) -> tuple[Extraction, Usage]:
+        """Ask for new facts and reinforced candidates (P6). Raises ModelError, ModelAnswerInvalid (P17)."""
+        prompt = extraction_prompt(request)
+        _check_size(prompt)
+        message = await self._call(
+            self._settings.extraction_model,
+            prompt,
+            messages_of(prompt),
+            output_config={"format": output_format()},
+        )
+        if message.stop_reason != "end_turn":
+            raise ModelAnswerInvalid(f"extraction stopped with {message.stop_reason}")
+        return extraction_of(text_of(message)), usage_of(message)
+
+    async def _call(
+        self,
+        model: str,
+        prompt: Prompt,
+        messages: list[MessageParam],
+        *,
+        tools: list[ToolParam] | Omit = omit,
+        tool_choice: ToolChoiceParam | Omit = omit,
+        output_config: OutputConfigParam | Omit = omit,
+    ) -> Message:
+        """Make one call and return its whole answer, which has a stop reason and is no refusal."""
+        if self._client is None:
+            raise ModelKeyMissing("no API key: set llm.api_key (or DAVENPORT_LLM__API_KEY)")
+        if not messages:
+            raise ModelError("the prompt has no message")
+        seconds = self._settings.timeout_seconds
+        with as_model_errors(seconds):
+            async with (
+                self._slots,
+                asyncio.timeout(seconds),
+                self._client.messages.stream(
+                    model=model,
+                    max_tokens=self._settings.max_tokens,
+                    system=system_of(prompt) or omit,
+                    messages=messages,
+                    tools=tools,
+                    tool_choice=tool_choice,
+                    output_config=output_config,
+                ) as stream,
+            ):
+                message = await stream.get_final_message()
+        if message.stop_reason is None:
+            raise ModelError("the answer was cut off in the middle")
+        if message.stop_reason == "refusal":
+            raise ModelError("the model refused to answer")
+        return message
+
+
+class _Turn:
+    """What grows while one reply is made: messages, texts, usage and the number of tool calls."""
+
+    def __init__(self, tools: Sequence[ToolSpec], run_tool: RunTool, messages: list[MessageParam]) -> None:
+        self.messages = messages
+        self._tools = tools
+        self._run_tool = run_tool
+        self._texts: list[str] = []
+        self._usage: list[Usage] = []
+        self._calls = 0
+
+    def take(self, message: Message) -> None:
+        self._usage.append(usage_of(message))
+        if text := text_of(message):
+            self._texts.append(text)
+
+    def reply(self, stop_reason: str | None) -> Reply:
+        if stop_reason not in _WHOLE | _CUT:
+            raise ModelError(f"the answer stopped with {stop_reason}")
+        if not self._texts:
+            raise ModelError("the answer has no text")
+        text = "\n\n".join(self._texts)
+        return Reply(text + CUT_NOTE if stop_reason in _CUT else text, tuple(self._usage))
+
+    async def run_tools(self, message: Message) -> None:
+        """Run the tools an answer asks for, one after the other, and append both turns."""
+        results: list[ToolResultBlockParam] = [
+            tool_result(block, await self._run(block)) for block in message.content if block.type == "tool_use"
+        ]
+        if not results:
+            raise ModelError("the model stopped for a tool without naming one")
+        self.messages = [*self.messages, assistant_turn(message), {"role": "user", "content": results}]
+
+    async def _run(self, block: ToolUseBlock) -> ToolResult:
+        number, self._calls = self._calls, self._calls + 1
+        if block.name not in {tool.name for tool in self._tools}:
+            return ToolResult("There is no such tool.", is_error=True)
+        if number >= MAX_TOOL_CALLS:
+            return ToolResult("Too many tool calls for one answer.", is_error=True)
+        if not isinstance(block.input, dict):
+            return ToolResult("The arguments must be a JSON object.", is_error=True)
+        return await self._run_tool(ToolCall(number, block.name, dict(block.input)))
+
+
+def _client(settings: LlmSettings, idle_seconds: float) -> anthropic.AsyncAnthropic:
+    # The SDK logs whole requests at debug level; people's words have no place in a log.
+    logging.getLogger("anthropic").setLevel(logging.WARNING)
+    timeout = anthropic.Timeout(idle_seconds, connect=CONNECT_SECONDS, pool=settings.timeout_seconds)
+    # A proxy from the environment could not reach a server on this machine's loopback.
+    local = anthropic.DefaultAsyncHttpxClient(trust_env=False) if _on_loopback(settings.base_url) else None
+    return anthropic.AsyncAnthropic(
+        api_key=settings.api_key.get_secret_value(),
+        base_url=settings.base_url,
+        max_retries=settings.max_retries,
+        timeout=timeout,
+        http_client=local,
+    )
+
+
+def _on_loopback(base_url: str) -> bool:
+    host = httpx2.URL(base_url).host
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _check_size(prompt: Prompt) -> None:
+    blocks = [*prompt.system, *(block for message in prompt.messages for block in message.blocks)]
+    size = sum(len(block.text) for block in blocks)
+    if size > MAX_PROMPT_CHARACTERS:
+        raise ModelError(f"a prompt of {size} characters is over the limit of {MAX_PROMPT_CHARACTERS}")
