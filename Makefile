@@ -2,16 +2,22 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-UV := $(shell command -v uv 2>/dev/null || echo $(BIN)/uv)
+SYSTEM_UV := $(shell command -v uv 2>/dev/null)
+UV := $(or $(SYSTEM_UV),$(BIN)/uv)
 
-.PHONY: setup demo test slow check lint types contracts bench lock clean
+.PHONY: setup demo test slow check lint types contracts pages lock clean
 
 setup: $(VENV)/.ready
 
-$(VENV)/.ready: requirements/dev.txt pyproject.toml
+# Where the machine has no uv, pip puts one into the virtual environment. A set-up that broke off is taken up again.
+$(VENV)/.ready: requirements/dev.txt requirements/uv.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; set PYTHON=/path/to/it") if sys.version_info < (3, 11) else None'
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@command -v uv >/dev/null 2>&1 || test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet uv
+ifeq ($(SYSTEM_UV),)
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
+else
+	@$(UV) venv --quiet --allow-existing --python $(PYTHON) $(VENV)
+endif
 	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements/dev.txt
 	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
 	@touch $@
@@ -37,7 +43,11 @@ types: setup
 contracts: setup
 	$(BIN)/lint-imports
 
+pages: setup
+	$(BIN)/python -m davenport.pages
+
 lock: setup
+	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes requirements/uv.in -o requirements/uv.txt
 	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes requirements/run.in -o requirements/run.txt
 	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes -c requirements/run.txt requirements/dev.in -o requirements/dev.txt
 
