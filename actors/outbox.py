@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 # Synapse recognises a repeated transaction id for 24 hours and only from the same device; past that, look first.
 TRUSTED_FOR = timedelta(hours=20)
 ATTEMPTS = 8
-_backoff = wait_exponential_jitter(initial=0.5, max=60.0)
+_backoff = wait_exponential_jitter(multiplier=0.5, max=60.0)
 
 
 @dataclass(frozen=True, slots=True)

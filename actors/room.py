@@ -24,7 +24,7 @@ from actors.saving import save
 from actors.turn import Answered, Turn, TurnRunner
 from actors.typing_notice import TypingNotice
 from memory import window
-from memory.errors import DavenportError, Refused
+from memory.errors import DavenportError, Refused, Stopping
 from memory.events import Caller, Incoming, IncomingKind, JournalEntry, JournalState, Recognised
 from memory.text import blank
 from memory.types import Conversation, Exchange, ListKey, ScopeKind, TurnKind, WindowEntry
@@ -152,7 +152,7 @@ class RoomActor(Actor):
 
     def _meaning(self, event: Incoming) -> Recognised | None:
         """Read an event: a command, else a turn if it speaks to the bot (an empty text does only by a mention)."""
-        recognised = self._parts.dispatcher.recognise(event.text)
+        recognised = self._parts.dispatcher.recognise(event.text, meant=event.addressed or event.direct)
         if recognised is not None:
             return recognised
         if event.addressed or (event.direct and not blank(event.text)):
@@ -182,6 +182,8 @@ class RoomActor(Actor):
         event_id = turn.entry.incoming.event_id
         try:
             return _Done(event_id, await self._turns.run(turn))
+        except Stopping:
+            raise  # the journal has it; the next start answers
         except Exception:
             log.exception("the turn of %s failed", event_id)
             await self._apologise(turn.entry)
@@ -198,6 +200,8 @@ class RoomActor(Actor):
             told = await self._parts.dispatcher.run(command, caller)
         except Refused as refusal:
             told = str(refusal)
+        except Stopping:
+            raise
         except DavenportError:
             log.exception("the command of %s failed", event.event_id)
             told = texts.INTERNAL_ERROR

@@ -163,8 +163,8 @@ class Dispatcher(Protocol):
     def recognise(self, text: str, *, meant: bool = False) -> Recognised | None:
         """Read a text; None when it is no command of this bot. Pure.
 
-        `meant`: the message is for this bot for certain (a direct room or a mention); then an unknown command word
-        comes back as a command too, whose `run` refuses it with a hint. Elsewhere it may be another bot's.
+        `meant`: the message is for this bot anyway (a direct room, a mention), so that a command it does not know is
+        recognised in order to be refused with a hint.
         """
         ...
 

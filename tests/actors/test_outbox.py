@@ -1,0 +1,90 @@
+"""The outbox: one event a transaction id, in order, whatever fails in between."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from actors import outbox
+from memory.errors import MatrixError
+from memory.events import Echo, SyncBatch
+from tests.actors.conftest import ROOM, Bot
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outbox, "_backoff", lambda state: 0.0)
+
+
+async def pending(bot: Bot) -> int:
+    async with bot.store.transaction() as tables:
+        return len(await tables.outbox.pending())
+
+
+async def test_what_may_pass_is_retried_as_asked_and_sent_once(bot: Bot) -> None:
+    bot.matrix.failures = [MatrixError("slow down", retry_after=0.01), MatrixError("502")]
+    await bot.say("hello")
+    assert bot.matrix.bodies() == ["answer"]
+    assert bot.matrix.tries == 3
+    assert await pending(bot) == 0
+
+
+async def test_retries_are_bounded_and_the_row_is_kept_for_the_next_flush(bot: Bot) -> None:
+    bot.matrix.failures = [MatrixError("down")] * outbox.ATTEMPTS
+    await bot.say("one")
+    assert bot.matrix.bodies() == []
+    assert await pending(bot) == 1
+    await bot.say("two")
+    assert [content["answers"] for _, _, content in bot.matrix.sent] == ["$e1", "$e2"]
+
+
+async def test_what_will_never_be_taken_is_dropped_and_the_next_row_goes_on(bot: Bot) -> None:
+    bot.matrix.failures = [MatrixError("M_FORBIDDEN", permanent=True)]
+    await bot.say("one")
+    await bot.say("two")
+    assert [content["answers"] for _, _, content in bot.matrix.sent] == ["$e2"]
+    assert await pending(bot) == 0
+
+
+async def test_after_a_restart_a_row_is_sent_again_under_the_same_transaction_id(bot: Bot) -> None:
+    bot.matrix.failures = [MatrixError("down")] * outbox.ATTEMPTS
+    await bot.say("one")
+    bot.matrix.by_txn.clear()
+    await bot.restart()
+    await bot.settle()
+    assert len(bot.matrix.sent) == 1
+    [txn_id] = bot.matrix.by_txn
+    assert txn_id.startswith("dvp-")
+    assert bot.matrix.looked_for == []
+
+
+async def test_an_echo_seen_in_sync_confirms_the_row_before_any_resend(bot: Bot) -> None:
+    bot.matrix.failures = [MatrixError("cut off after the homeserver took it")] * outbox.ATTEMPTS
+    await bot.say("one")
+    async with bot.store.transaction() as tables:
+        [row] = await tables.outbox.pending()
+    await bot.crash()
+    await bot.start()
+    await bot.intake.take(SyncBatch("later", echoes=(Echo(row.txn_id, "$sent", ROOM),)))
+    await bot.intake.resume()
+    await bot.settle()
+    assert bot.matrix.sent == []
+    assert await pending(bot) == 0
+
+
+@pytest.mark.parametrize("found", [True, False])
+async def test_old_rows_and_those_of_another_device_are_looked_for_first(bot: Bot, found: bool) -> None:
+    bot.matrix.failures = [MatrixError("down")] * outbox.ATTEMPTS
+    await bot.say("one")
+    async with bot.store.transaction() as tables:
+        [row] = await tables.outbox.pending()
+    if found:
+        bot.matrix.findable[row.txn_id] = "$there"
+        bot.clock.advance(timedelta(hours=21))
+    else:
+        bot.matrix.device_id = "OTHER"
+    await bot.restart()
+    await bot.settle()
+    assert bot.matrix.looked_for == [row.txn_id]
+    assert len(bot.matrix.sent) == (0 if found else 1)

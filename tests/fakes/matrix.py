@@ -1,0 +1,57 @@
+"""The homeserver as the actors see it, in memory: recognises transaction ids like Synapse, fails on request."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+
+from memory.errors import MatrixError
+from memory.events import Answer, OutboxRow
+
+
+class FakeMatrix:
+    """Satisfies the Matrix port. `sent` is what the room shows: (room, event id, content), once per transaction id."""
+
+    def __init__(self) -> None:
+        self.device_id = "DEVICE"
+        self.sent: list[tuple[str, str, dict[str, object]]] = []
+        self.by_txn: dict[str, str] = {}
+        self.failures: list[MatrixError] = []
+        self.tries = 0
+        self.joined: dict[str, set[str]] = defaultdict(set)
+        self.admins: set[str] = set()
+        self.typing_on: set[str] = set()
+        self.typing_calls: list[bool] = []
+        self.looked_for: list[str] = []
+        self.findable: dict[str, str] = {}
+
+    async def send(self, row: OutboxRow) -> str:
+        self.tries += 1
+        if self.failures:
+            raise self.failures.pop(0)
+        if row.txn_id not in self.by_txn:
+            self.by_txn[row.txn_id] = f"$sent{len(self.sent)}"
+            self.sent.append((row.room_id, self.by_txn[row.txn_id], json.loads(row.content)))
+        return self.by_txn[row.txn_id]
+
+    async def find_sent(self, row: OutboxRow) -> str | None:
+        self.looked_for.append(row.txn_id)
+        return self.findable.get(row.txn_id)
+
+    async def typing(self, room_id: str, *, on: bool) -> None:
+        self.typing_calls.append(on)
+        (self.typing_on.add if on else self.typing_on.discard)(room_id)
+
+    def members(self, room_id: str) -> frozenset[str]:
+        return frozenset(self.joined[room_id])
+
+    def can_write_state(self, room_id: str, user_id: str) -> bool:
+        return user_id in self.admins
+
+    def render(self, answer: Answer) -> tuple[str, ...]:
+        content = {"body": answer.markdown, "answers": answer.event_id, "thread": answer.thread_root}
+        return (json.dumps(content | {"notice": answer.notice}),)
+
+    def bodies(self, room_id: str | None = None) -> list[str]:
+        """What the bot said, in the order the room shows it."""
+        return [str(content["body"]) for room, _, content in self.sent if room_id in {None, room}]
