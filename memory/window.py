@@ -40,15 +40,18 @@ def extend(
     """
     added = tuple(entries)
     together = window.entries + added
-    newcomers = dict.fromkeys(entry.author for entry in added if entry.author is not None)
-    joined = tuple(dict.fromkeys((*window.participants, *newcomers)))
+    here = frozenset(members) | {entry.author for entry in added}
+    joined = tuple(dict.fromkeys((*window.participants, *_authors(together, here))))
     limit = timedelta(minutes=settings.timeout_minutes)
     if len(together) <= settings.max_messages and all(now - entry.at <= limit for entry in together):
         return Window(together, joined)
     kept = _kept(together, settings, now)
-    authors = {entry.author for entry in kept}
-    here = frozenset(members) | newcomers.keys()
-    return Window(kept, tuple(user for user in joined if user in authors and user in here))
+    staying = frozenset(_authors(kept, here))
+    return Window(kept, tuple(user for user in joined if user in staying))
+
+
+def _authors(entries: Iterable[WindowEntry], here: Collection[str | None]) -> list[str]:
+    return [entry.author for entry in entries if entry.author is not None and entry.author in here]
 
 
 def _kept(entries: tuple[WindowEntry, ...], settings: ContextSettings, now: datetime) -> tuple[WindowEntry, ...]:
