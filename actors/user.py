@@ -117,7 +117,7 @@ class UserActor(Actor):
         async with self._parts.store.transaction() as tables:
             own = await self._own(tables, (memory_id,))
             if not own:
-                raise Refused(f"You have no memory {memory_id}. `!memories` lists yours.")
+                raise Refused(f"You have no memory {memory_id}.")
             if await tables.effects.recorded(effect.event_id, effect.call) is not None:
                 return own[0]
             edited = await tables.memories.edit(memory_id, wording, self._parts.clock.now())

@@ -1,0 +1,31 @@
+"""The turn of the UTC day (D16): housekeeping only. Which day a memory was counted for is a date beside it."""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime, timedelta
+
+from actors.ports import Store
+
+log = logging.getLogger(__name__)
+
+
+class DayTurn:
+    """Called by the scheduler at 00:00 UTC, and by whoever moves the clock. Late, missed or repeated calls do no harm.
+
+    retention_days: how long the texts of done events are kept.
+    """
+
+    def __init__(self, store: Store, *, retention_days: int) -> None:
+        self._store = store
+        self._retention = timedelta(days=retention_days)
+        self.last: datetime | None = None
+
+    async def day_turn(self, now: datetime) -> None:
+        """Blank the texts of done events and delete sent rows that are past the retention. Candidates are not touched."""
+        before = now - self._retention
+        async with self._store.transaction() as tables:
+            texts = await tables.journal.prune(before)
+            rows = await tables.outbox.prune(before)
+        self.last = now
+        log.info("day turn: blanked %d old events, deleted %d sent rows", texts, rows)
