@@ -1,0 +1,49 @@
+"""From the JSON of /sync to nio's response, with events that nio cannot parse left out."""
+
+from __future__ import annotations
+
+import copy
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from nio.events.room_events import Event
+from nio.events.to_device import ToDeviceEvent
+from nio.responses import SyncResponse
+
+from matrix.errors import MALFORMED
+from matrix.http import Json
+from memory.errors import MatrixError
+
+log = logging.getLogger(__name__)
+
+
+def parse_sync(raw: Mapping[str, Any]) -> SyncResponse:
+    """Return nio's view of a sync. Raises MatrixError when the answer as a whole is not a sync."""
+    try:
+        response = SyncResponse.from_dict(dict(raw))
+    except MALFORMED:
+        # One event that nio cannot even parse must not stop the sync for good.
+        response = SyncResponse.from_dict(_sifted(raw))
+    if not isinstance(response, SyncResponse):
+        raise MatrixError("GET /sync: the answer has an unexpected shape")
+    return response
+
+
+def _sifted(raw: Mapping[str, Any]) -> Json:
+    sync: Json = copy.deepcopy(dict(raw))
+    to_device = sync.get("to_device", {})
+    to_device["events"] = [event for event in to_device.get("events", []) if _parses(ToDeviceEvent, event)]
+    for room in sync.get("rooms", {}).get("join", {}).values():
+        for part in (room.get("state", {}), room.get("timeline", {})):
+            part["events"] = [event for event in part.get("events", []) if _parses(Event, event)]
+    return sync
+
+
+def _parses(kind: type[Event] | type[ToDeviceEvent], event: Json) -> bool:
+    try:
+        kind.parse_event(event)
+    except MALFORMED as error:
+        log.warning("event %s skipped: %s", event.get("event_id", "(to-device)"), type(error).__name__)
+        return False
+    return True

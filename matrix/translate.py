@@ -1,0 +1,129 @@
+"""From the JSON of a room event to what the bot takes note of. Pure: no network, no nio."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from matrix.mentions import Identity, address
+from memory.events import Incoming, IncomingKind
+
+_READ_TYPES = frozenset({"m.text", "m.emote"})
+
+
+@dataclass(frozen=True, slots=True)
+class RoomView:
+    """What has to be known of a room to read its events. `members`: the user ids joined now."""
+
+    room_id: str
+    me: Identity
+    direct: bool
+    members: frozenset[str]
+
+
+def read(raw: Mapping[str, Any], room: RoomView) -> Incoming | None:
+    """Return a message, edit or redaction of someone else; None for anything that is no concern of the bot.
+
+    Raises one of MALFORMED when fields are missing or of the wrong type.
+    """
+    if raw["sender"] == room.me.user_id or "state_key" in raw or is_redacted(raw):
+        return None
+    if raw["type"] == "m.room.redaction":
+        return _redaction(raw, room)
+    if raw["type"] != "m.room.message":
+        return None
+    content = _mapping(raw["content"])
+    relation = _mapping(content.get("m.relates_to") or {})
+    if relation.get("rel_type") == "m.replace":
+        return _edit(raw, content, relation, room)
+    if content.get("msgtype") not in _READ_TYPES:
+        return None
+    return _message(_event(raw, room, IncomingKind.MESSAGE), content, relation, room)
+
+
+def echoed_txn(raw: Mapping[str, Any], me: str) -> str | None:
+    """Return the transaction id of an event that this device sent itself, or None."""
+    unsigned = raw.get("unsigned")
+    txn_id = unsigned.get("transaction_id") if isinstance(unsigned, Mapping) else None
+    return txn_id if raw.get("sender") == me and isinstance(txn_id, str) else None
+
+
+def sent_at(raw: Mapping[str, Any]) -> datetime:
+    """Return the homeserver's timestamp of an event. Raises one of MALFORMED."""
+    milliseconds = raw["origin_server_ts"]
+    if not isinstance(milliseconds, int) or isinstance(milliseconds, bool):
+        raise TypeError("origin_server_ts is no integer")
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+def is_redacted(raw: Mapping[str, Any]) -> bool:
+    """Whether the event's content was removed before we saw it."""
+    unsigned = raw.get("unsigned")
+    return isinstance(unsigned, Mapping) and "redacted_because" in unsigned
+
+
+def without_fallback(body: str, relation: Mapping[str, Any]) -> str:
+    """Remove the quoted lines with which older clients begin the body of a reply."""
+    if "m.in_reply_to" not in relation or not body.startswith(("> <@", "> * <@")):
+        return body
+    lines = body.split("\n")
+    quoted = next((number for number, line in enumerate(lines) if not line.startswith(">")), len(lines))
+    return "\n".join(lines[quoted:]).lstrip("\n")
+
+
+def _event(raw: Mapping[str, Any], room: RoomView, kind: IncomingKind) -> Incoming:
+    sender = _text(raw["sender"])
+    return Incoming(
+        event_id=_text(raw["event_id"]),
+        room_id=room.room_id,
+        sender=sender,
+        kind=kind,
+        sent_at=sent_at(raw),
+        direct=room.direct,
+        alone=room.members == {sender, room.me.user_id},
+    )
+
+
+def _message(incoming: Incoming, content: Mapping[str, Any], relation: Mapping[str, Any], room: RoomView) -> Incoming:
+    body = _text(content["body"])
+    addressing = address(content, without_fallback(body, relation), room.me)
+    thread = relation.get("event_id") if relation.get("rel_type") == "m.thread" else None
+    reply = _mapping(relation.get("m.in_reply_to") or {}).get("event_id")
+    return replace(
+        incoming,
+        body=body,
+        text=addressing.text,
+        addressed=addressing.addressed,
+        thread_root=None if thread is None else _text(thread),
+        reply_to=None if reply is None or relation.get("is_falling_back") is True else _text(reply),
+    )
+
+
+def _edit(
+    raw: Mapping[str, Any], content: Mapping[str, Any], relation: Mapping[str, Any], room: RoomView
+) -> Incoming | None:
+    new = _mapping(content["m.new_content"])
+    if new.get("msgtype") not in _READ_TYPES:
+        return None
+    incoming = _message(_event(raw, room, IncomingKind.EDIT), new, {}, room)
+    return replace(incoming, target=_text(relation["event_id"]))
+
+
+def _redaction(raw: Mapping[str, Any], room: RoomView) -> Incoming:
+    # Room version 11 moved the field into the content; servers may send it in either place.
+    target = raw["redacts"] if "redacts" in raw else _mapping(raw["content"])["redacts"]
+    return replace(_event(raw, room, IncomingKind.REDACTION), target=_text(target))
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise TypeError("not an object")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not a string")
+    return value
