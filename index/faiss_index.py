@@ -37,6 +37,8 @@ class FaissIndexes:
         faiss.omp_set_num_threads(1)  # a flat search takes microseconds; waking other threads takes longer
         self._budget = budget_bytes
         self._lists: OrderedDict[ListKey, faiss.IndexIDMap2] = OrderedDict()
+        self._sizes: dict[ListKey, int] = {}
+        self._total = 0
 
     def has(self, key: ListKey) -> bool:
         """Whether this list is loaded."""
@@ -57,7 +59,7 @@ class FaissIndexes:
         index = faiss.IndexIDMap2(faiss.IndexFlatIP(vectors.shape[1]))
         index.add_with_ids(np.ascontiguousarray(vectors[sound], dtype=np.float32), numbers[sound])
         self._lists[key] = index
-        self._used(key)
+        self._resized(key)
 
     def put(self, key: ListKey, memory_id: int, vector: Vector) -> None:
         """Add or replace one memory's vector; does nothing when the list is not loaded. Raises EmbeddingError."""
@@ -67,13 +69,14 @@ class FaissIndexes:
         row = _row(vector, index.d)
         index.remove_ids(_selector([memory_id]))
         index.add_with_ids(row, np.array([memory_id], dtype=np.int64))
-        self._used(key)
+        self._resized(key)
 
     def drop(self, key: ListKey, ids: Iterable[int]) -> None:
         """Remove memories from a loaded list; unknown ids are ignored."""
         index = self._lists.get(key)
         if index is not None:
             index.remove_ids(_selector(ids))
+            self._resized(key)
 
     def ids(self, key: ListKey) -> frozenset[int]:
         """Return the ids that have a vector in a loaded list. Raises LookupError when it is not loaded."""
@@ -89,7 +92,7 @@ class FaissIndexes:
         """
         index = self._loaded(key)
         query = _row(vector, index.d)
-        self._used(key)
+        self._lists.move_to_end(key)
         candidates = allowed & _ids(index)
         if limit < 1 or not candidates:
             return ()
@@ -99,6 +102,7 @@ class FaissIndexes:
     def unload(self, key: ListKey) -> None:
         """Forget a list that is no longer in use."""
         self._lists.pop(key, None)
+        self._total -= self._sizes.pop(key, 0)
 
     def _loaded(self, key: ListKey) -> faiss.IndexIDMap2:
         index = self._lists.get(key)
@@ -106,14 +110,14 @@ class FaissIndexes:
             raise LookupError(f"list {key} is not loaded")
         return index
 
-    def _used(self, key: ListKey) -> None:
+    def _resized(self, key: ListKey) -> None:
         """Move a list to the end of the queue and unload from its front until the budget holds."""
         self._lists.move_to_end(key)
-        sizes = {name: _size(index) for name, index in self._lists.items()}
-        total = sum(sizes.values())
-        while total > self._budget and len(self._lists) > 1:
-            oldest, _ = self._lists.popitem(last=False)
-            total -= sizes[oldest]
+        size = _size(self._lists[key])
+        self._total += size - self._sizes.get(key, 0)
+        self._sizes[key] = size
+        while self._total > self._budget and len(self._lists) > 1:
+            self.unload(next(iter(self._lists)))
 
 
 def _best(index: faiss.IndexIDMap2, query: Vectors, candidates: frozenset[int], limit: int) -> list[Match]:

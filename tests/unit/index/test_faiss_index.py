@@ -98,6 +98,19 @@ def test_the_list_used_longest_ago_is_unloaded_when_the_budget_is_passed() -> No
     assert [indexes.has(key) for key in (KEY, OTHER, THIRD)] == [True, False, True]
     indexes.unload(THIRD)
     assert not indexes.has(THIRD)
+    indexes.load(OTHER, [2], rows(unit(1)))
+    assert [indexes.has(key) for key in (KEY, OTHER)] == [True, True]
+
+
+def test_the_budget_counts_what_lists_hold_now() -> None:
+    indexes = FaissIndexes(budget_bytes=20_000)
+    indexes.load(KEY, [1], rows(unit(1)))
+    for _ in range(5):
+        indexes.load(OTHER, list(range(1, 51)), rows(*[unit(1)] * 50))
+        indexes.drop(OTHER, range(1, 51))
+        assert indexes.has(KEY)
+    indexes.load(OTHER, list(range(1, 201)), rows(*[unit(1)] * 200))
+    assert not indexes.has(KEY)
 
 
 def test_a_list_larger_than_the_budget_can_still_be_searched() -> None:
