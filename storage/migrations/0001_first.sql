@@ -140,7 +140,8 @@ CREATE TABLE outbox (
     failure TEXT
 ) STRICT;
 
-CREATE INDEX outbox_pending ON outbox (room_id) WHERE sent_event_id IS NULL AND failure IS NULL;
+CREATE INDEX outbox_pending ON outbox (seq) WHERE sent_event_id IS NULL AND failure IS NULL;
+CREATE INDEX outbox_pending_of_room ON outbox (room_id) WHERE sent_event_id IS NULL AND failure IS NULL;
 
 CREATE TABLE effects (
     event_id TEXT NOT NULL,

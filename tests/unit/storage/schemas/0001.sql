@@ -157,7 +157,8 @@ CREATE INDEX journal_window ON journal (room_id, thread_root, answered_at)
     WHERE said IS NOT NULL AND answer IS NOT NULL;
 CREATE INDEX journal_texts ON journal (received_at)
     WHERE body <> '' OR text <> '' OR said IS NOT NULL OR answer IS NOT NULL;
-CREATE INDEX outbox_pending ON outbox (room_id) WHERE sent_event_id IS NULL AND failure IS NULL;
+CREATE INDEX outbox_pending ON outbox (seq) WHERE sent_event_id IS NULL AND failure IS NULL;
+CREATE INDEX outbox_pending_of_room ON outbox (room_id) WHERE sent_event_id IS NULL AND failure IS NULL;
 DELETE FROM "sqlite_sequence";
 INSERT INTO "sqlite_sequence" VALUES('journal',4);
 INSERT INTO "sqlite_sequence" VALUES('memory_candidates',2);

@@ -1,0 +1,123 @@
+"""No statement that a turn runs looks through a whole table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import numpy as np
+
+from memory.events import JournalState
+from memory.types import Recall, Settlement, Source
+from storage import Database
+from tests.unit.storage import build
+
+NOW = build.NOW
+# What is walked whole on purpose: partial indexes that hold only what is open, one row, the bot's own few keys.
+_SMALL = re.compile(
+    r"SCAN (journal USING INDEX journal_unfinished|outbox USING INDEX outbox_pending|sync_state|account|"
+    r"json_each VIRTUAL TABLE|CONSTANT ROW)"
+)
+
+
+@asynccontextmanager
+async def traced(database: Database) -> AsyncIterator[list[str]]:
+    """Collect every statement as SQLite runs it, values filled in."""
+    connection = database._connection
+    assert connection is not None
+    statements: list[str] = []
+    await connection.set_trace_callback(statements.append)
+    try:
+        yield statements
+    finally:
+        await connection.set_trace_callback(None)  # type: ignore[arg-type]
+
+
+async def scans(database: Database, statements: list[str]) -> list[str]:
+    """Return the steps of the statements' query plans that look through a whole table."""
+    connection = database._connection
+    assert connection is not None
+    found = []
+    for statement in statements:
+        if statement.lstrip().startswith(("BEGIN", "COMMIT", "--")):
+            continue
+        for *_, step in await connection.execute_fetchall(f"EXPLAIN QUERY PLAN {statement}"):
+            if "SCAN" in step and not _SMALL.search(step):
+                found.append(f"{step}: {statement}")
+    return found
+
+
+async def test_no_hot_statement_scans_a_table(database: Database) -> None:
+    event, late = build.incoming(), build.undecryptable()
+    async with traced(database) as statements, database.transaction() as tables:
+        # a batch arrives
+        await tables.journal.sync_token()
+        await tables.journal.record(build.batch(event, undecryptable=(late,)), [event], [], NOW)
+        await tables.journal.known([event.event_id])
+        await tables.journal.last_event(build.ROOM)
+        await tables.journal.waiting(build.ROOM, "session")
+        await tables.rooms.encrypted(build.ROOM)
+        # a turn
+        await tables.rooms.persona(build.ROOM)
+        await tables.journal.unfinished(room_id=build.ROOM)
+        await tables.journal.window(build.ROOM, None, NOW, 20)
+        await tables.journal.window(build.ROOM, "$root", NOW, 20)
+        await tables.journal.begin_turn(event.event_id, "default", "hi")
+        memory = await tables.memories.insert(build.draft(source=Source.PROMOTION), NOW)
+        await tables.memories.put_vector(memory.id, "model", np.ones(2, dtype=np.float32))
+        await tables.memories.of_list(build.ALICE_LIST)
+        await tables.memories.of_list(build.ROOM_LIST)
+        await tables.memories.vectors_of_list(build.ALICE_LIST, "model", 2)
+        ids = (memory.id,)
+        await tables.memories.settle(Settlement(NOW, NOW.date(), ids, ids, ids))
+        await tables.journal.record_recall(event.event_id, Recall(NOW.date()))
+        await tables.outbox.add([build.outbox_row("txn")])
+        await tables.outbox.pending(build.ROOM)
+        await tables.outbox.pending()
+        await tables.outbox.sent("txn", "$sent")
+        await tables.outbox.failed("txn", "no")
+        await tables.effects.recorded(event.event_id, 0)
+        await tables.journal.answered(event.event_id, "hello", JournalState.ANSWERED, NOW)
+        # a pass and the commands
+        await tables.memories.of_user(build.ALICE)
+        await tables.memories.count_of_user(build.ALICE)
+        await tables.memories.count_of_list(build.ALICE_LIST)
+        await tables.memories.get(ids)
+        await tables.memories.edit(memory.id, "text", NOW)
+        await tables.candidates.prune(build.ALICE, NOW)
+        candidate = await tables.candidates.insert(build.ALICE, "fact", build.draft().origin, NOW)
+        await tables.candidates.reinforce(candidate.id, "$2", NOW)
+        await tables.candidates.of_user(build.ALICE)
+        await tables.candidates.take_back("$2")
+        await tables.candidates.promoted(candidate.id, memory.id)
+        await tables.candidates.take_back("$origin")
+        await tables.memories.delete(ids)
+        await tables.users.add_promoting_pass(build.ALICE)
+        await tables.journal.finish(event.event_id, JournalState.LEARNED)
+        await tables.journal.retract(event.event_id)
+    assert len(statements) > 45
+    assert await scans(database, statements) == []
+
+
+async def test_blanking_old_texts_does_not_look_through_the_whole_journal(database: Database) -> None:
+    async with traced(database) as statements, database.transaction() as tables:
+        await tables.journal.prune(NOW)
+    assert await scans(database, statements) == []
+
+
+async def test_the_check_itself_sees_a_scan(database: Database) -> None:
+    async with traced(database) as statements, database.transaction() as tables:
+        await tables.memories.without_vector("model", 10)  # for the background only
+    (step,) = await scans(database, statements)
+    assert step.startswith("SCAN memories")
+
+
+async def test_deleting_a_row_finds_what_hangs_on_it_by_index(database: Database) -> None:
+    """ON DELETE CASCADE looks for rows of `mentions` and `embeddings` by these columns."""
+    statements = [
+        "SELECT 1 FROM mentions WHERE memory_id = 1",
+        "SELECT 1 FROM mentions WHERE candidate_id = 1",
+        "SELECT 1 FROM embeddings WHERE memory_id = 1",
+    ]
+    assert await scans(database, statements) == []
