@@ -34,9 +34,11 @@ class DirectRooms:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._content: dict[str, Any] = {}
+        self._marked: set[str] = set()  # by us; a sync under way may still bring the content from before
+        self._marking = asyncio.Lock()
 
     def __contains__(self, room_id: object) -> bool:
-        return any(room_id in rooms for rooms in self._content.values() if isinstance(rooms, list))
+        return room_id in self._marked or any(room_id in rooms for rooms in self._content.values())
 
     async def load(self) -> None:
         """Ask the homeserver. Raises MatrixError."""
@@ -49,16 +51,17 @@ class DirectRooms:
 
     def replace(self, content: Mapping[str, Any]) -> None:
         """Take over what a sync brought."""
-        self._content = dict(content)
+        self._content = {user: rooms for user, rooms in content.items() if isinstance(rooms, list)}
 
     async def mark(self, room_id: str, user_id: str) -> None:
         """Note for good that a room is a direct conversation with this user. Raises MatrixError."""
-        if room_id in self:
-            return
-        rooms = self._content.get(user_id)
-        content = {**self._content, user_id: [*(rooms if isinstance(rooms, list) else []), room_id]}
-        await self._client.request("PUT", self._path, content)
-        self.replace(content)
+        async with self._marking:
+            await self.load()
+            if room_id not in self._content.get(user_id, []):
+                content = {**self._content, user_id: [*self._content.get(user_id, []), room_id]}
+                await self._client.request("PUT", self._path, content)
+                self.replace(content)
+            self._marked.add(room_id)
 
     @property
     def _path(self) -> str:

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 def parse_sync(raw: Mapping[str, Any]) -> SyncResponse:
     """Return nio's view of a sync. Raises MatrixError when the answer as a whole is not a sync."""
     try:
-        response = SyncResponse.from_dict(dict(raw))
+        response = SyncResponse.from_dict(copy.deepcopy(dict(raw)))  # nio takes parts out of what it parses
     except MALFORMED:
         # One event that nio cannot even parse must not stop the sync for good.
         response = SyncResponse.from_dict(_sifted(raw))

@@ -1,0 +1,126 @@
+"""An answer in Markdown as Matrix events: readable plain text, sanitised HTML, relation and mention. Pure."""
+
+from __future__ import annotations
+
+import html
+import json
+from typing import Any
+
+import nh3
+from markdown_it import MarkdownIt
+from markdown_it.rules_inline.state_inline import Delimiter, StateInline
+
+from matrix.splitting import split
+from memory.events import Answer
+
+BUDGET = 40_000
+"""Bytes of an event's content as JSON. The limit of a whole event is 65,536, and encryption adds a third."""
+
+_BLOCKS = "blockquote caption details div h1 h2 h3 h4 h5 h6 hr li ol p pre summary table tbody td th thead tr ul"
+_INLINE = "a b br code del em i s span strong sub sup u"
+_TAGS = set(f"{_BLOCKS} {_INLINE}".split())
+_ATTRIBUTES: dict[str, set[str]] = {"*": set(), "a": {"href"}, "code": {"class"}, "ol": {"start"}}
+_SCHEMES = {"http", "https", "ftp", "mailto", "magnet"}
+_UNSENDABLE = str.maketrans({"\0": "\N{REPLACEMENT CHARACTER}"})
+
+
+def render(answer: Answer) -> tuple[str, ...]:
+    """Return the contents (JSON texts) of the events that say an answer, in order; none for a blank one.
+
+    Every part answers the same event, in its thread where there is one, and mentions the recipient and nobody else.
+    """
+    text = answer.markdown.encode("utf-16", "surrogatepass").decode("utf-16", "replace").translate(_UNSENDABLE)
+    pieces = split(text, lambda markdown: _encoded_size(_content(markdown, answer)), BUDGET)
+    contents = (_content(piece.markdown, answer) for piece in pieces if piece.text.strip())
+    return tuple(json.dumps(content, ensure_ascii=False) for content in contents)
+
+
+def to_html(markdown: str) -> str:
+    """Turn Markdown into HTML of the tags and attributes that the Matrix specification allows, without pills."""
+    rendered = nh3.clean(
+        _markdown.render(markdown),
+        tags=_TAGS,
+        attributes=_ATTRIBUTES,
+        attribute_filter=_without_pills,
+        url_schemes=_SCHEMES,
+        url_relative="deny",
+        link_rel=None,
+    ).strip()
+    if rendered.count("<p>") == 1 and rendered.startswith("<p>") and rendered.endswith("</p>"):
+        return rendered.removeprefix("<p>").removesuffix("</p>")
+    return rendered
+
+
+def _content(markdown: str, answer: Answer) -> dict[str, Any]:
+    body = markdown.strip("\n")
+    content: dict[str, Any] = {
+        "msgtype": "m.notice" if answer.notice else "m.text",
+        "body": body,
+        "m.mentions": {"user_ids": [answer.recipient]},
+        "m.relates_to": _relation(answer),
+    }
+    formatted = to_html(markdown)
+    if formatted != html.escape(body, quote=False):
+        content |= {"format": "org.matrix.custom.html", "formatted_body": formatted}
+    return content
+
+
+def _relation(answer: Answer) -> dict[str, Any]:
+    reply = {"m.in_reply_to": {"event_id": answer.event_id}}
+    if answer.thread_root is None:
+        return reply
+    return {"rel_type": "m.thread", "event_id": answer.thread_root, "is_falling_back": True, **reply}
+
+
+def _encoded_size(content: dict[str, Any]) -> int:
+    # What is encrypted is JSON with every character beyond ASCII escaped, the largest form there is.
+    return len(json.dumps(content))
+
+
+def _without_pills(tag: str, attribute: str, value: str) -> str | None:
+    """Drop links to users, rooms and events: clients would show them as mentions that nobody made."""
+    if tag == "a" and attribute == "href" and "matrix.to/" in value.casefold():
+        return None
+    return value
+
+
+def _emphasis(state: StateInline, silent: bool) -> bool:
+    """Collect `*` and `_` as CommonMark does, but never as emphasis between two ASCII letters or digits."""
+    marker = state.src[state.pos]
+    if silent or marker not in "_*":
+        return False
+    scanned = state.scanDelims(state.pos, marker == "*" and not _inside_word(state, marker))
+    for _ in range(scanned.length):
+        state.push("text", "", 0).content = marker
+        state.delimiters.append(
+            Delimiter(
+                marker=ord(marker),
+                length=scanned.length,
+                token=len(state.tokens) - 1,
+                end=-1,
+                open=scanned.can_open,
+                close=scanned.can_close,
+            )
+        )
+    state.pos += scanned.length
+    return True
+
+
+def _inside_word(state: StateInline, marker: str) -> bool:
+    end = state.pos
+    while end < state.posMax and state.src[end] == marker:
+        end += 1
+    around = state.src[state.pos - 1 : state.pos] + state.src[end : end + 1]
+    return len(around) == 2 and around.isascii() and around.isalnum()  # noqa: PLR2004 - one on each side
+
+
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False, "breaks": True, "linkify": False})
+    parser.enable(["table", "strikethrough"])
+    # Remote images cannot be shown in Matrix, and a reference definition would vanish from what is read.
+    parser.disable(["image", "reference"])
+    parser.inline.ruler.at("emphasis", _emphasis)
+    return parser
+
+
+_markdown = _parser()

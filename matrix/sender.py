@@ -1,0 +1,109 @@
+"""Sending, and who is in a room: what the actors need of Matrix (the `Matrix` port)."""
+
+from __future__ import annotations
+
+import json
+import logging
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from matrix.client import MARKER, Client
+from matrix.formatting import render
+from matrix.http import Json, endpoint
+from matrix.ports import EncryptedRooms
+from memory.errors import MatrixError
+from memory.events import Answer, OutboxRow
+
+log = logging.getLogger(__name__)
+
+_TYPING_MS = 30_000
+_PAGE = 100
+_MOST_PAGES = 20
+_CLOCK_SLACK = timedelta(minutes=10)  # our clock against the homeserver's
+
+
+class Sender:
+    """Sends outbox rows as events of type m.room.message."""
+
+    def __init__(self, client: Client, rooms: EncryptedRooms) -> None:
+        self._client = client
+        self._rooms = rooms
+
+    @property
+    def device_id(self) -> str:
+        """The device whose transaction ids the homeserver recognises."""
+        return str(self._client.device_id)
+
+    async def send(self, row: OutboxRow) -> str:
+        """Send one row under its transaction id and return the event id.
+
+        A room that was ever seen encrypted gets nothing in plaintext, whatever nio knows of it. Raises MatrixError:
+        with `retry_after` where the homeserver is too busy, `permanent` where it will never take the row.
+        """
+        room = await self._client.room(row.room_id)
+        if await self._rooms.encrypted(row.room_id) and not room.encrypted:
+            log.warning("room %s is encrypted, though its state does not say so (any more)", row.room_id)
+            room.encrypted = True
+        if room.encrypted and self._client.olm is None:
+            raise MatrixError(f"refused to send plaintext to the encrypted room {row.room_id}")
+        content: Json = {**json.loads(row.content), MARKER: row.txn_id}
+        return await self._client.send_event(row.room_id, "m.room.message", content, row.txn_id)
+
+    async def find_sent(self, row: OutboxRow) -> str | None:
+        """Look for the event of a row that may have been sent, by another device or longer than a day ago.
+
+        Own events carry the transaction id as a content key that stays readable in encrypted rooms. Looks back to
+        when the row was made. Raises MatrixError.
+        """
+        oldest = row.created_at.astimezone(UTC) - _CLOCK_SLACK
+        query = {"dir": "b", "limit": str(_PAGE)}
+        for _ in range(_MOST_PAGES):
+            page = await self._client.request("GET", endpoint("rooms", row.room_id, "messages", **query))
+            chunk = [event for event in page.get("chunk", []) if isinstance(event, dict)]
+            for event in chunk:
+                if self._is(event, row):
+                    return str(event["event_id"])
+            end = page.get("end")
+            if not isinstance(end, str) or (chunk and _is_before(chunk[-1], oldest)):
+                return None
+            query["from"] = end
+        log.warning("row %s not found in the last %d events of %s", row.txn_id, _PAGE * _MOST_PAGES, row.room_id)
+        return None
+
+    async def typing(self, room_id: str, *, on: bool) -> None:
+        """Show the typing notice for half a minute, or clear it. Never raises."""
+        body: Json = {"typing": True, "timeout": _TYPING_MS} if on else {"typing": False}
+        try:
+            await self._client.request("PUT", endpoint("rooms", room_id, "typing", self._client.user_id), body)
+        except MatrixError as error:
+            log.debug("typing notice in %s: %s", room_id, error)
+
+    def members(self, room_id: str) -> frozenset[str]:
+        """Return the user ids joined to a room, as last synced; empty for a room that is not known."""
+        room = self._client.rooms.get(room_id)
+        return frozenset(user for user, member in room.users.items() if not member.invited) if room else frozenset()
+
+    def can_write_state(self, room_id: str, user_id: str) -> bool:
+        """Whether this user may change room state: creators from room version 12 on, and by power level."""
+        room = self._client.rooms.get(room_id)
+        if room is None:
+            return False
+        if user_id in self._client.creators.get(room_id, frozenset()):
+            return True
+        levels = room.power_levels
+        return int(levels.get_user_level(user_id)) >= int(levels.defaults.state_default)
+
+    def render(self, answer: Answer) -> tuple[str, ...]:
+        """Turn an answer's Markdown into event contents (JSON texts)."""
+        return render(answer)
+
+    def _is(self, event: dict[str, Any], row: OutboxRow) -> bool:
+        if event.get("sender") != self._client.user_id:
+            return False
+        unsigned, content = event.get("unsigned") or {}, event.get("content") or {}
+        return row.txn_id in (unsigned.get("transaction_id"), content.get(MARKER))
+
+
+def _is_before(event: dict[str, Any], moment: datetime) -> bool:
+    milliseconds = event.get("origin_server_ts")
+    return isinstance(milliseconds, int) and milliseconds < moment.timestamp() * 1000
