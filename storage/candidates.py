@@ -66,11 +66,10 @@ class CandidateRows:
         return _decode(row)
 
     async def reinforce(self, candidate_id: int, event_id: str, now: datetime) -> Candidate | None:
-        """Add the mention of this event (P8). None: no such candidate. A second mention by one event adds nothing."""
-        if await self._sql.row(_MENTION, event_id, candidate_id):
-            row = await self._sql.row(_REINFORCE, time_text(now), candidate_id)
-        else:
-            row = await self._sql.row(f"{_SELECT} WHERE id = ?", candidate_id)
+        """Add the mention of this event (P8). None: no such candidate, or this event has mentioned it before."""
+        if not await self._sql.row(_MENTION, event_id, candidate_id):
+            return None
+        row = await self._sql.row(_REINFORCE, time_text(now), candidate_id)
         return None if row is None else _decode(row)
 
     async def promoted(self, candidate_id: int, memory_id: int) -> None:

@@ -38,11 +38,16 @@ _WAITING = """
 SELECT event_id, room_id, sender, session_id, sent_at, raw FROM journal
 WHERE state = 'undecrypted'
 """
-_UNFINISHED = f"{_SELECT} WHERE state IN ('received', 'answered')"
+# coalesce keeps the planner from walking through the whole room: what is unfinished has an index, and is little.
+_UNFINISHED = f"""
+{_SELECT} WHERE state IN ('received', 'answered')
+AND room_id = coalesce(?, room_id) AND sender = coalesce(?, sender) ORDER BY seq
+"""
+# +seq: sorting the few recent turns is cheaper than walking back through the room for turns there may not be.
 _WINDOW = f"""
 {_SELECT} WHERE room_id = ? AND thread_root IS ? AND answered_at >= ?
 AND said IS NOT NULL AND answer IS NOT NULL AND state IN ('answered', 'learned')
-ORDER BY seq DESC LIMIT ?
+ORDER BY +seq DESC LIMIT ?
 """
 _RETRACT = """
 UPDATE journal SET body = '', text = '', said = NULL, answer = NULL, raw = NULL, session_id = NULL,
@@ -111,8 +116,7 @@ class JournalRows:
 
     async def unfinished(self, *, room_id: str | None = None, sender: str | None = None) -> tuple[JournalEntry, ...]:
         """Return entries in `received` or `answered`, of one room or one sender where named, in order of arrival."""
-        where, values = _only(room_id=room_id, sender=sender)
-        return _decode_all(await self._sql.rows(f"{_UNFINISHED}{where} ORDER BY seq", *values))
+        return _decode_all(await self._sql.rows(_UNFINISHED, room_id, sender))
 
     async def window(
         self, room_id: str, thread_root: str | None, since: datetime, limit: int

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -29,7 +30,7 @@ async def candidate_with(tables: Tables, *events: str, user_id: str = ALICE) -> 
     return candidate
 
 
-async def promote(tables: Tables, candidate: Candidate, **changes: object) -> Memory:
+async def promote(tables: Tables, candidate: Candidate, **changes: Any) -> Memory:
     """Promote as a pass does (P12): the memory first."""
     draft = build.draft(
         candidate.text, source=Source.PROMOTION, origin=candidate.origin, mentions=candidate.mentions, **changes
@@ -73,7 +74,8 @@ async def test_an_event_gives_a_candidate_at_most_one_mention_insertion_included
     """P8: neither the inserting nor a reinforcing event counts a second time; last_seen stays."""
     async with database.transaction() as tables:
         before = await candidate_with(tables, "$1", "$2")
-        assert await tables.candidates.reinforce(before.id, event_id, NOW + build.DAY) == before
+        assert await tables.candidates.reinforce(before.id, event_id, NOW + build.DAY) is None
+        assert await tables.candidates.of_user(ALICE) == (before,)
         assert len(await mentions(tables)) == 2
 
 

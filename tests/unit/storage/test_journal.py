@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,7 +20,7 @@ NOW = build.NOW
 MINUTE = timedelta(minutes=1)
 
 
-async def record(database: Database, *events: Incoming, **changes: object) -> tuple[JournalEntry, ...]:
+async def record(database: Database, *events: Incoming, **changes: Any) -> tuple[JournalEntry, ...]:
     """Journal a batch in which every event is for the bot."""
     batch = build.batch(*events, **changes)
     async with database.transaction() as tables:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import numpy as np
+import pytest
 
 from memory.events import JournalState
 from memory.types import Recall, Settlement, Source
@@ -34,18 +35,21 @@ async def traced(database: Database) -> AsyncIterator[list[str]]:
         await connection.set_trace_callback(None)  # type: ignore[arg-type]
 
 
-async def scans(database: Database, statements: list[str]) -> list[str]:
-    """Return the steps of the statements' query plans that look through a whole table."""
+async def plan(database: Database, statements: list[str]) -> list[str]:
+    """Return the steps of the statements' query plans, each with its statement."""
     connection = database._connection
     assert connection is not None
-    found = []
+    steps = []
     for statement in statements:
-        if statement.lstrip().startswith(("BEGIN", "COMMIT", "--")):
-            continue
-        for *_, step in await connection.execute_fetchall(f"EXPLAIN QUERY PLAN {statement}"):
-            if "SCAN" in step and not _SMALL.search(step):
-                found.append(f"{step}: {statement}")
-    return found
+        if not statement.lstrip().startswith(("BEGIN", "COMMIT", "--")):
+            found = await connection.execute_fetchall(f"EXPLAIN QUERY PLAN {statement}")
+            steps += [f"{step}: {statement}" for *_, step in found]
+    return steps
+
+
+async def scans(database: Database, statements: list[str]) -> list[str]:
+    """Return those steps that look through a whole table."""
+    return [step for step in await plan(database, statements) if step.startswith("SCAN") and not _SMALL.match(step)]
 
 
 async def test_no_hot_statement_scans_a_table(database: Database) -> None:
@@ -98,6 +102,26 @@ async def test_no_hot_statement_scans_a_table(database: Database) -> None:
         await tables.journal.retract(event.event_id)
     assert len(statements) > 45
     assert await scans(database, statements) == []
+
+
+@pytest.mark.parametrize(
+    ("index", "thread_root"),
+    [("journal_unfinished", None), ("journal_window", None), ("journal_window", "$root"), ("journal_waiting", None)],
+)
+async def test_what_a_room_needs_is_found_without_its_history(
+    database: Database, index: str, thread_root: str | None
+) -> None:
+    """The index of the room alone would do, at the cost of every event the room ever had."""
+    async with traced(database) as statements, database.transaction() as tables:
+        match index:
+            case "journal_unfinished":
+                await tables.journal.unfinished(room_id=build.ROOM)
+            case "journal_window":
+                await tables.journal.window(build.ROOM, thread_root, NOW, 20)
+            case "journal_waiting":
+                await tables.journal.waiting(build.ROOM, "session")
+    steps = await plan(database, statements)
+    assert any(f"USING INDEX {index}" in step for step in steps), steps
 
 
 async def test_blanking_old_texts_does_not_look_through_the_whole_journal(database: Database) -> None:

@@ -179,7 +179,7 @@ async def test_a_rollback_that_fails_is_logged_and_hides_nothing(
             async with database.transaction():
                 connection = database._connection
                 assert connection is not None
-                await connection._execute(connection._conn.close)
+                await connection._execute(connection._conn.close)  # type: ignore[no-untyped-call]
                 raise RuntimeError("mine")
         assert "rolling back failed" in caplog.text
     finally:
