@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from actors.messages import Deliver, Flush
-from actors.ports import Store
+from actors.parts import Parts
 from actors.runtime import ActorSystem, Address
-from memory.events import Dispatcher, Incoming, IncomingKind, SyncBatch
-from memory.types import Clock
+from memory.events import Incoming, IncomingKind, SyncBatch
 
 
 class Intake:
     """Takes whole sync batches; the gateway waits for `take` before it asks for the next one."""
 
-    def __init__(self, store: Store, system: ActorSystem, dispatcher: Dispatcher, clock: Clock) -> None:
-        self._store = store
+    def __init__(self, parts: Parts, system: ActorSystem) -> None:
+        self._store = parts.store
+        self._dispatcher = parts.dispatcher
+        self._clock = parts.clock
         self._system = system
-        self._dispatcher = dispatcher
-        self._clock = clock
 
     async def take(self, batch: SyncBatch) -> None:
         """Journal a batch with its sync token in one transaction, then deliver what is new, in order.

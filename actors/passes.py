@@ -159,7 +159,7 @@ class PassQueue:
             await tables.candidates.reinforce(candidate_id, exchange.event_id, now)
             for candidate_id in take_up.reinforce
         ]
-        origin = Origin(exchange.room_id, exchange.event_id, exchange.private)
+        origin = Origin(exchange.room_id, exchange.event_id, exchange.direct)
         touched += [await tables.candidates.insert(self._user_id, text, origin, now) for text in take_up.insert]
         chosen = promotion.promotions(
             [candidate for candidate in touched if candidate is not None],
@@ -195,7 +195,8 @@ def exchange_of(entry: JournalEntry) -> Exchange | None:
         room_id=event.room_id,
         user_id=event.sender,
         persona=entry.persona or "default",
-        private=event.direct,
+        direct=event.direct,
+        private=event.private,
         said=entry.said or "",
         answered=entry.answer,
     )

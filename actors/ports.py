@@ -116,7 +116,10 @@ class Model(Protocol):
 class Matrix(Protocol):
     """The homeserver, for sending and for who is in a room."""
 
-    device_id: str
+    @property
+    def device_id(self) -> str:
+        """The device whose transaction ids the homeserver recognises."""
+        ...
 
     async def send(self, row: OutboxRow) -> str:
         """Send one row under its transaction id and return the event id. Raises MatrixError."""
@@ -315,7 +318,7 @@ class CandidateTable(Protocol):
         ...
 
     async def reinforce(self, candidate_id: int, event_id: str, now: datetime) -> Candidate | None:
-        """Add the mention of this event (P8). None: no such candidate. A second mention by one event adds nothing."""
+        """Add the mention of this event (P8). None: no such candidate, or this event has mentioned it before."""
         ...
 
     async def promoted(self, candidate_id: int, memory_id: int) -> None:

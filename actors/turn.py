@@ -90,31 +90,27 @@ class TurnRunner:
         return await self._answer(turn, reply)
 
     async def _prompt(self, turn: Turn, settings: MemorySettings, now: datetime) -> Prompt:
-        lists = self._lists(turn)
-        scores, recall = await self._search(turn, lists, settings, now)
-        usable = {memory.id: memory for score in scores.values() for memory in score.usable}
-        recalled = [usable[memory_id] for memory_id in recall.recalled if memory_id in usable] if recall else []
-        of_person = {address.name: scores[address].usable for address in lists if address in scores}
-        people = participants(turn.window, turn.entry.incoming.sender)
+        event = turn.entry.incoming
+        people = participants(turn.window, event.sender)
+        here = present(turn.window, event.sender, turn.members)
+        room = Address("room", event.room_id)
+        scores, recall = await self._search(turn, (room, *(Address("user", user) for user in here)), settings, now)
+        # Who has left is not searched, but stays in the prompt's start until the window is trimmed (D14).
+        left = [Address("user", user) for user in people if user not in here]
+        scores |= await self._scores(turn, left, settings, None)
+        usable = {address.name: score.usable for address, score in scores.items()}
+        found = {memory.id: memory for memories in usable.values() for memory in memories}
+        recalled = recall.recalled if recall is not None else ()
         return build_prompt(
             persona=turn.persona,
-            room=of_person.get(turn.entry.incoming.room_id, ()),
-            people=[(user, of_person.get(user, ())) for user in people],
-            recalled=recalled,
-            rest_after_days=settings.rest_after_days if self._decays(settings) else None,
+            room=usable.get(event.room_id, ()),
+            people=[(user, usable.get(user, ())) for user in people],
+            recalled=[found[memory_id] for memory_id in recalled if memory_id in found],
+            rest_after_days=decay.rest_after(settings),
             history=turn.window.entries,
             message=turn.message,
             today=now.date(),
         )
-
-    def _lists(self, turn: Turn) -> tuple[Address, ...]:
-        """Return whose lists this turn searches (D2): the room's and each participant's who is still here."""
-        event = turn.entry.incoming
-        here = present(turn.window, event.sender, turn.members)
-        return (Address("room", event.room_id), *(Address("user", user) for user in here))
-
-    def _decays(self, settings: MemorySettings) -> bool:
-        return settings.decay_enabled and self._parts.embedder is not None
 
     async def _search(
         self, turn: Turn, lists: Sequence[Address], settings: MemorySettings, now: datetime
@@ -188,7 +184,14 @@ class TurnRunner:
             for usage in reply.usage:
                 await tables.usage.add(event.event_id, event.sender, event.room_id, "reply", usage, now)
         exchange = Exchange(
-            event.event_id, event.room_id, event.sender, turn.persona.name, event.direct, turn.said, reply.text
+            event_id=event.event_id,
+            room_id=event.room_id,
+            user_id=event.sender,
+            persona=turn.persona.name,
+            direct=event.direct,
+            private=event.private,
+            said=turn.said,
+            answered=reply.text,
         )
         return Answered(exchange, (turn.message, WindowEntry(event.event_id, None, reply.text, now)))
 

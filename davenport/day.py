@@ -22,7 +22,7 @@ class DayTurn:
         self.last: datetime | None = None
 
     async def day_turn(self, now: datetime) -> None:
-        """Blank the texts of done events and delete sent rows that are past the retention. Candidates are not touched."""
+        """Blank texts of done events and delete sent rows past the retention. Candidates are not touched."""
         before = now - self._retention
         async with self._store.transaction() as tables:
             texts = await tables.journal.prune(before)

@@ -179,12 +179,16 @@ class Settlement:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One answered turn as extraction sees it (P6)."""
+    """One answered turn as extraction sees it (P6).
+
+    direct: said in a direct room, so that its facts have a private origin (D8). private: nobody else heard it either.
+    """
 
     event_id: str
     room_id: str
     user_id: str
     persona: str
+    direct: bool
     private: bool
     said: str
     answered: str

@@ -57,7 +57,8 @@ class Script(_Part):
 
     @model_validator(mode="after")
     def _everybody_is_known(self) -> Self:
-        named = {part.who for day in self.day for part in (*day.say, *day.expect)}
+        spoken = {line.who for day in self.day for line in day.say}
+        named = spoken | {each.who for day in self.day for each in day.expect}
         unknown = named - set(self.people)
         if unknown:
             raise ValueError(f"{', '.join(sorted(unknown))} must be listed in `people`")

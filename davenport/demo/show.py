@@ -26,9 +26,7 @@ class Row:
     state: str | None = None
 
 
-def rows_of(
-    who: str, candidates: Iterable[Candidate], memories: Iterable[Memory], rest_after_days: int
-) -> list[Row]:
+def rows_of(who: str, candidates: Iterable[Candidate], memories: Iterable[Memory], rest_after_days: int) -> list[Row]:
     """Return a person's facts, memories first, as the table shows them."""
     durable = [
         Row(who, m.text, "memory", m.mentions, m.unused_days, "resting" if m.resting(rest_after_days) else "active")

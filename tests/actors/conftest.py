@@ -77,7 +77,7 @@ class Bot:
         self.parts = Parts(
             self.store, FaissIndexes(), self.embedder, self.model, self.matrix, self.settings, dispatcher, self.clock
         )
-        self.intake = Intake(self.store, self.system, dispatcher, self.clock)
+        self.intake = Intake(self.parts, self.system)
 
     async def crash(self) -> None:
         """Stop where it stands: tasks are cut off, nothing is drained."""

@@ -83,12 +83,16 @@ async def test_d2_d4_a_participants_memories_are_searched_but_age_only_when_the_
     assert [m.unused_days for m in await bot.memories()] == [1]
 
 
-async def test_d2_who_has_left_the_room_is_not_searched(bot: Bot) -> None:
+async def test_d2_d14_who_has_left_is_not_searched_and_leaves_the_prompt_at_the_next_trim(bot: Bot) -> None:
     await knows_mochi(bot)
+    bot.learns({})
     bot.matrix.joined[ROOM].discard(JUNO)
     await bot.say("how's the cat Mochi?", sender=BAU)
-    assert "Mochi" not in prompt_start(bot)
     assert await last_recall_matches(bot) == []
+    assert "Mochi" in prompt_start(bot)
+    bot.clock.advance(timedelta(minutes=61))
+    await bot.say("hello", sender=BAU)
+    assert "Mochi" not in prompt_start(bot)
 
 
 async def test_d2_a_replayed_turn_never_counts_twice(bot: Bot) -> None:

@@ -1,0 +1,198 @@
+"""The composition root: opens every part, joins them, runs them, and closes them in the right order."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from datetime import UTC
+
+from apscheduler.schedulers.asyncio import AsyncIOScheduler
+from apscheduler.triggers.cron import CronTrigger
+from llm.offline.brain import OfflineBrain
+from pydantic import SecretStr
+
+from actors.intake import Intake
+from actors.outbox import OutboxActor
+from actors.parts import Parts
+from actors.room import RoomActor
+from actors.runtime import ActorSystem
+from actors.user import UserActor
+from commands.dispatcher import CommandDispatcher
+from davenport.clock import SystemClock
+from davenport.day import DayTurn
+from davenport.settings import Settings
+from davenport.settings_source import ConfiguredSettings
+from davenport.stored import StoredForMatrix
+from index.embedders import build_embedder
+from index.faiss_index import FaissIndexes
+from llm.client import AnthropicModel
+from llm.offline.server import MessagesServer
+from llm.settings import OFFLINE, LlmSettings
+from matrix.account import Account
+from matrix.client import Client
+from matrix.cross_signing import CrossSigner
+from matrix.gateway import Gateway
+from matrix.sender import Sender
+from memory.events import SyncBatch
+from memory.types import Clock
+from storage import Database
+
+log = logging.getLogger(__name__)
+
+CROSS_SIGNING_SEEDS = "cross-signing.json"
+DRAIN_SECONDS = 7.0  # what is not done by then is in the journal and goes on at the next start
+
+
+class Bot:
+    """A running bot. `parts` are the ports as wired; `day_turn` does the day's housekeeping for a given moment."""
+
+    def __init__(self, parts: Parts, system: ActorSystem, intake: Intake, gateway: Gateway, day: DayTurn) -> None:
+        self.parts = parts
+        self.day_turn = day.day_turn
+        self._system = system
+        self._intake = intake
+        self._gateway = gateway
+        self._resumed = False
+
+    async def take(self, batch: SyncBatch) -> None:
+        """Take one sync batch; after the first, whose echoes confirm what was sent, resume unfinished work."""
+        await self._intake.take(batch)
+        if not self._resumed:
+            self._resumed = True
+            await self._intake.resume()
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Sync until `stop` is set; then take no more in and finish what has begun, as far as time allows."""
+        async with self.parts.store.transaction() as tables:
+            since = await tables.journal.sync_token()
+        sync = asyncio.create_task(self._gateway.run(self, since), name="sync")
+        stopping = asyncio.create_task(stop.wait(), name="stop")
+        try:
+            await asyncio.wait((sync, stopping), return_when=asyncio.FIRST_COMPLETED)
+            self._gateway.stop()
+            await sync
+        finally:
+            stopping.cancel()
+            if not await self.at_rest(DRAIN_SECONDS):
+                log.warning("some answers are not finished; they go on at the next start")
+
+    async def at_rest(self, seconds: float) -> bool:
+        """Wait until no message is being worked on; False when that took longer."""
+        return await self._system.drain(seconds)
+
+
+@asynccontextmanager
+async def opened(
+    settings: Settings, *, clock: Clock, decorate: Callable[[Parts], Parts] = lambda parts: parts
+) -> AsyncIterator[Bot]:
+    """Open a bot and log it in; everything is closed in reverse order at the end.
+
+    decorate: may wrap the ports before anything uses them. Raises StorageError, LoginFailed, and MatrixError for what
+    waiting does not mend.
+    """
+    async with AsyncExitStack() as stack:
+        store = await stack.enter_async_context(await Database.open(settings.storage.data_dir))
+        client = await stack.enter_async_context(_client(settings, StoredForMatrix(store)))
+        model = await stack.enter_async_context(_model(settings.llm.client()))
+        embedder = build_embedder(settings.embeddings.provider)
+        threshold = embedder.match_threshold if embedder is not None else None
+        source = ConfiguredSettings(settings, embedder_threshold=threshold)
+        system = ActorSystem({})
+        parts = decorate(
+            Parts(
+                store=store,
+                indexes=FaissIndexes(),
+                embedder=embedder,
+                model=model,
+                matrix=Sender(client, StoredForMatrix(store)),
+                settings=source,
+                dispatcher=CommandDispatcher(system, source, prefix=settings.matrix.command_prefix),
+                clock=clock,
+            )
+        )
+        system.factories = {
+            "room": lambda context: RoomActor(context, parts),
+            "user": lambda context: UserActor(context, parts),
+            "outbox": lambda context: OutboxActor(context, parts),
+        }
+        stack.push_async_callback(system.close)
+        day = DayTurn(parts.store, retention_days=settings.journal.retention_days)
+        stack.callback(_scheduled(day, clock).shutdown, wait=False)
+        gateway = Gateway(
+            client,
+            StoredForMatrix(store),
+            CrossSigner(client, settings.storage.data_dir / CROSS_SIGNING_SEEDS, _password(settings)),
+            ignore_users=settings.matrix.ignore_users,
+        )
+        yield Bot(parts, system, Intake(parts, system), gateway, day)
+
+
+async def run(settings: Settings, *, stop: asyncio.Event) -> None:
+    """Run the bot until `stop` is set, also while it still waits for the homeserver.
+
+    Raises StorageError, LoginFailed, MatrixError.
+    """
+    async with AsyncExitStack() as stack:
+        opening = asyncio.create_task(stack.enter_async_context(opened(settings, clock=SystemClock())))
+        stopping = asyncio.create_task(stop.wait())
+        await asyncio.wait((opening, stopping), return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        if not opening.done():
+            opening.cancel()
+            await asyncio.gather(opening, return_exceptions=True)
+            return
+        await opening.result().run(stop)
+
+
+@asynccontextmanager
+async def _client(settings: Settings, stored: StoredForMatrix) -> AsyncIterator[Client]:
+    matrix = settings.matrix
+    account = Account(
+        stored,
+        homeserver=matrix.homeserver,
+        user=matrix.user_id,
+        password=_password(settings),
+        data_dir=settings.storage.data_dir,
+    )
+    client = await account.connect()
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+@asynccontextmanager
+async def _model(settings: LlmSettings) -> AsyncIterator[AnthropicModel]:
+    """Open the model client; with provider "offline" also the server it talks to."""
+    async with AsyncExitStack() as stack:
+        if settings.provider == OFFLINE:
+            server = await stack.enter_async_context(MessagesServer(OfflineBrain()))
+            settings = replace(settings, base_url=server.base_url, api_key=SecretStr(OFFLINE))
+            log.warning("llm.provider is %r: answers come from simple rules, not from a language model", OFFLINE)
+        elif not settings.api_key.get_secret_value():
+            log.warning("no key for the language model: set llm.api_key in the settings file or ANTHROPIC_API_KEY")
+        else:
+            log.info("the language model is %s at %s", settings.assistant_model, settings.base_url)
+        model = AnthropicModel(settings)
+        stack.push_async_callback(model.aclose)
+        yield model
+
+
+def _scheduled(day: DayTurn, clock: Clock) -> AsyncIOScheduler:
+    """Start the job of 00:00 UTC (D16): late or missed runs are made up for by one."""
+
+    async def job() -> None:
+        await day.day_turn(clock.now())
+
+    scheduler = AsyncIOScheduler(timezone=UTC)
+    midnight = CronTrigger(hour=0, minute=0, timezone=UTC)
+    scheduler.add_job(job, midnight, misfire_grace_time=None, coalesce=True)
+    scheduler.start()
+    return scheduler
+
+
+def _password(settings: Settings) -> str:
+    return settings.matrix.password.get_secret_value()
