@@ -32,6 +32,7 @@ from matrix.parse import parse_sync
 from memory.errors import MatrixError, StorageError
 
 log = logging.getLogger(__name__)
+logging.getLogger("nio").setLevel(logging.CRITICAL)  # it quotes messages and keys in its warnings
 
 MARKER = "davenport.txn"
 """Content key that carries the outbox row's transaction id, in clear, to find an own event by (see Sender)."""
