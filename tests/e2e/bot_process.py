@@ -1,0 +1,144 @@
+"""The bot as a process of its own with a clock read from a file, killed by SIGKILL at a named point.
+
+    python -m tests.e2e.bot_process CONFIG CLOCKFILE [POINT]
+
+The points wrap the ports, so that the bot itself knows nothing of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+from actors.parts import Parts
+from davenport import logs
+from davenport.settings_load import load
+from davenport.wiring import opened
+
+POINTS = ("journalled", "before_model", "after_model", "outbox", "sent", "before_pass")
+
+
+class FileClock:
+    """Reads the moment from a file at every look, so that a test moves it from outside."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def now(self) -> datetime:
+        return datetime.fromisoformat(self._path.read_text())
+
+    def today(self) -> date:
+        return self.now().date()
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Watched:
+    """Passes everything through, and notes when the transaction did what the point is about."""
+
+    def __init__(self, inner: Any, point: str) -> None:
+        self._inner = inner
+        self._point = point
+        self.hit = False
+
+    def __getattr__(self, name: str) -> Any:
+        family = getattr(self._inner, name)
+        if (self._point, name) == ("journalled", "journal"):
+            return Noting(family, "record", self, only_if_result=True)
+        if (self._point, name) == ("outbox", "outbox"):
+            return Noting(family, "add", self)
+        return family
+
+
+class Noting:
+    def __init__(self, inner: Any, method: str, watched: Watched, *, only_if_result: bool = False) -> None:
+        self._inner, self._method, self._watched, self._only = inner, method, watched, only_if_result
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._inner, name)
+        if name != self._method:
+            return method
+
+        async def noted(*args: Any, **named: Any) -> Any:
+            result = await method(*args, **named)
+            self._watched.hit |= bool(result) or not self._only
+            return result
+
+        return noted
+
+
+class KillingStore:
+    def __init__(self, inner: Any, point: str) -> None:
+        self._inner, self._point = inner, point
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Any]:
+        async with self._inner.transaction() as tables:
+            watched = Watched(tables, self._point)
+            yield watched
+        if watched.hit:
+            die()
+
+
+class KillingModel:
+    def __init__(self, inner: Any, point: str) -> None:
+        self._inner, self._point = inner, point
+
+    async def reply(self, *args: Any) -> Any:
+        if self._point == "before_model":
+            die()
+        reply = await self._inner.reply(*args)
+        if self._point == "after_model":
+            die()
+        return reply
+
+    async def extract(self, request: Any) -> Any:
+        found = await self._inner.extract(request)
+        if self._point == "before_pass":
+            die()
+        return found
+
+
+class KillingMatrix:
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    async def send(self, row: Any) -> str:
+        await self._inner.send(row)
+        die()
+        raise AssertionError("SIGKILL was survived")
+
+
+def armed(parts: Parts, point: str) -> Parts:
+    if point in {"journalled", "outbox"}:
+        return replace(parts, store=KillingStore(parts.store, point))
+    if point == "sent":
+        return replace(parts, matrix=KillingMatrix(parts.matrix))
+    return replace(parts, model=KillingModel(parts.model, point))
+
+
+async def main(config: Path, clock: Path, point: str | None) -> None:
+    settings = load(config)
+    logs.configure(settings.log.level, settings.log.format, settings.secrets())
+    stop = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    decorate = (lambda parts: armed(parts, point)) if point else (lambda parts: parts)
+    async with opened(settings, clock=FileClock(clock), decorate=decorate) as bot:
+        await bot.run(stop)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else None))
