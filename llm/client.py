@@ -119,7 +119,7 @@ class AnthropicModel:
     ) -> Message:
         """Make one call and return its whole answer, which has a stop reason and is no refusal."""
         if self._client is None:
-            raise ModelKeyMissing("no API key: set llm.api_key (or DAVENPORT_LLM__API_KEY)")
+            raise ModelKeyMissing("no API key: set llm.api_key or ANTHROPIC_API_KEY")
         if not messages:
             raise ModelError("the prompt has no message")
         seconds = self._settings.timeout_seconds

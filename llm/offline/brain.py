@@ -1,0 +1,37 @@
+"""The brain of the offline server, and the server with it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+from llm.offline.api import Answered, JsonObject, Request, refused, text_block
+from llm.offline.extractor import extract
+from llm.offline.reading import is_extraction, read_extraction, read_reply
+from llm.offline.replies import reply
+from llm.offline.server import MessagesServer
+
+
+class OfflineBrain:
+    """Answers extractions and replies by rules; it keeps no state between requests."""
+
+    async def __call__(self, request: Request) -> Answered:
+        """Answer one request. The work is done in a thread, so that a long message delays nobody else."""
+        return await asyncio.to_thread(_answer, request.body)
+
+
+class OfflineServer(MessagesServer):
+    """`llm.provider = "offline"`: start it, point the client's base URL at it, give it any key."""
+
+    def __init__(self) -> None:
+        super().__init__(OfflineBrain())
+
+
+def _answer(body: JsonObject) -> Answered:
+    if is_extraction(body):
+        found = extract(read_extraction(body))
+        content = {"new_facts": list(found.new_facts), "reinforced": list(found.reinforced)}
+        return Answered((text_block(json.dumps(content, ensure_ascii=False)),))
+    if body.get("output_config", {}).get("format"):
+        raise refused("output_config.format: the offline server has no answer for this schema")
+    return reply(read_reply(body))

@@ -1,0 +1,124 @@
+"""What stands in the requests the bot sends: fenced memories, candidates and messages, read back.
+
+The one place that knows their form: `memory.prompt` builds replies, `llm.extraction` extractions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from llm.offline.api import JsonObject
+from memory.text import Fenced, unfence
+
+_LINE = re.compile(r"^\[(\d+)\](?: \([^)]*\))? (.+)$", re.MULTILINE)
+EXTRACTION_FIELDS = frozenset({"new_facts", "reinforced"})
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line `[id] (date) text` of a block, and whom or what the block is about."""
+
+    id: int
+    text: str
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractionInput:
+    """What an extraction request shows."""
+
+    memories: tuple[Line, ...]
+    candidates: tuple[Line, ...]
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyInput:
+    """What a reply request shows: who said what last, what is remembered, and what may be called.
+
+    results: what tool calls just answered, as (arguments, result text, is_error). calls: how many went before.
+    """
+
+    sender: str
+    said: str
+    memories: tuple[Line, ...]
+    recalled: tuple[Line, ...]
+    tools: frozenset[str]
+    results: tuple[tuple[JsonObject, str, bool], ...]
+    calls: int
+
+
+def is_extraction(body: JsonObject) -> bool:
+    """Whether a request asks for an extraction, by the fields of its schema."""
+    form = body.get("output_config", {}).get("format", {})
+    return frozenset(form.get("schema", {}).get("properties", {})) == EXTRACTION_FIELDS
+
+
+def read_extraction(body: JsonObject) -> ExtractionInput:
+    """Read an extraction request."""
+    text = "\n".join(_texts(body["messages"][-1]["content"]))
+    said = unfence("message", text)
+    return ExtractionInput(
+        memories=_lines(unfence("memories", text)),
+        candidates=_lines(unfence("candidates", text)),
+        said=said[-1].text if said else "",
+    )
+
+
+def read_reply(body: JsonObject) -> ReplyInput:
+    """Read a reply request."""
+    system = "\n".join(_texts(body.get("system", "")))
+    turns = [(message["role"], message["content"]) for message in body["messages"]]
+    written = "\n".join(text for role, content in turns if role == "user" for text in _texts(content))
+    said = unfence("message", written)
+    results = _results(turns)
+    last_user = next((content for role, content in reversed(turns) if role == "user" and not _is_result(content)), "")
+    choice = body.get("tool_choice", {}).get("type", "auto")
+    return ReplyInput(
+        sender=said[-1].attributes.get("from", "") if said else "",
+        said=said[-1].text if said else written.strip(),
+        memories=_lines(unfence("memories", system)),
+        recalled=_lines(unfence("recalled_memories", "\n".join(_texts(last_user)))),
+        tools=frozenset(tool["name"] for tool in body.get("tools", ()) if choice != "none"),
+        results=results,
+        calls=sum(block["type"] == "tool_use" for _, content in turns for block in _blocks(content)),
+    )
+
+
+def _blocks(content: str | list[JsonObject]) -> list[JsonObject]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def _texts(content: str | list[JsonObject]) -> list[str]:
+    return [block["text"] for block in _blocks(content) if block["type"] == "text"]
+
+
+def _lines(fences: Iterable[Fenced]) -> tuple[Line, ...]:
+    return tuple(
+        Line(int(number), text, fenced.attributes.get("about", ""))
+        for fenced in fences
+        for number, text in _LINE.findall(fenced.text)
+    )
+
+
+def _is_result(content: str | list[JsonObject]) -> bool:
+    return any(block["type"] == "tool_result" for block in _blocks(content))
+
+
+def _results(turns: list[tuple[str, str | list[JsonObject]]]) -> tuple[tuple[JsonObject, str, bool], ...]:
+    """Return the results the request ends with, each beside the arguments of its call."""
+    role, content = turns[-1]
+    calls = {block["id"]: block["input"] for _, c in turns for block in _blocks(c) if block["type"] == "tool_use"}
+    if role != "user":
+        return ()
+    return tuple(
+        (calls.get(block["tool_use_id"], {}), _result_text(block), bool(block.get("is_error")))
+        for block in _blocks(content)
+        if block["type"] == "tool_result"
+    )
+
+
+def _result_text(block: JsonObject) -> str:
+    return "\n".join(_texts(block.get("content", "")))

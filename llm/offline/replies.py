@@ -1,0 +1,131 @@
+"""Plain answers of the offline server: what it remembers, that it saved something, and that it is no language model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from llm.offline.api import Answered, text_block, tool_use_block
+from llm.offline.english import is_english
+from llm.offline.facts import facts_of
+from llm.offline.german import is_german
+from llm.offline.reading import Line, ReplyInput
+from llm.offline.sameness import related_words
+from memory.text import MAX_CHARACTERS, blank, clean
+
+SAVE_TOOL = "save_memory"
+MAX_SHOWN = 5
+MAX_SAVED = 3  # facts saved for one request
+_READ = 4_000  # characters of a message that are looked at
+
+_ASKED_TO_REMEMBER = re.compile(
+    r"(?:^|[.!?,\n]\s*)(?:(?:hi|hey|hello|hallo|bitte|please|can you|could you|would you|will you|kannst du(?: dir)?"
+    r"|könntest du(?: dir)?|ok|okay|and|und|also|so|\w+,|@\S+)\s+){0,4}"
+    r"(?:(?:remember|memori[sz]e|don'?t forget|make a note|note down|save|keep in mind|merke? dir"
+    r"|vergiss(?: bitte)? nicht|speichere?|notiere?|behalte?)(?:\s+(?:bitte|please|this|it|das|für mich|for me))?\s*"
+    r"(?::|,?\s+(?:that|dass)\s|,\s*|\s+)|(?:bitte\s+)?merken\s*[:,]\s*(?:dass\s)?)(?P<what>.+)",
+    re.IGNORECASE | re.DOTALL,
+)
+_NOT_A_FACT = re.compile(
+    r"(?:when|how|what|who|where|why|if|whether|me|us|to|wann|wie|was|wer|wo|warum|ob|mich|als)\b", re.IGNORECASE
+)
+_FOR_THE_ROOM = re.compile(
+    r",?\s*\b(?:(?:for|in) (?:this|the|our) (?:room|group|channel)|für (?:diesen|den) raum|für (?:diese|die) gruppe)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Phrases:
+    about_this: str
+    about_you: str
+    more: str
+    nothing: str
+    nature: str
+    saved: str
+    not_saved: str
+
+
+_TEXTS = {
+    "en": _Phrases(
+        about_this="I remember about this:",
+        about_you="I remember about you:",
+        more="and {} more.",
+        nothing="I remember nothing about you yet.",
+        nature="I am the built-in offline assistant, not a language model.",
+        saved="I have saved: {}",
+        not_saved="I could not save that: {}",
+    ),
+    "de": _Phrases(
+        about_this="Dazu weiß ich noch:",
+        about_you="Von dir weiß ich:",
+        more="und {} mehr.",
+        nothing="Von dir weiß ich noch nichts.",
+        nature="Ich bin der eingebaute Offline-Assistent, kein Sprachmodell.",
+        saved="Gespeichert: {}",
+        not_saved="Das konnte ich nicht speichern: {}",
+    ),
+}
+
+
+def reply(request: ReplyInput) -> Answered:
+    """Answer a message: call the save tool where that was asked for, else tell what is remembered."""
+    texts = _TEXTS[language_of(request.said)]
+    if request.results:
+        return _say("\n\n".join(_outcome(texts, *result) for result in request.results))
+    if SAVE_TOOL in request.tools and (facts := facts_to_save(request.said)):
+        scope = "room" if _FOR_THE_ROOM.search(request.said[:_READ]) else "me"
+        calls = (
+            tool_use_block(number, SAVE_TOOL, {"text": fact, "scope": scope})
+            for number, fact in enumerate(facts, start=request.calls)
+        )
+        return Answered(tuple(calls), "tool_use")
+    return _say(f"{_remembered(texts, request)}\n\n{texts.nature}")
+
+
+def language_of(text: str) -> str:
+    """Return "de" for a message that is more German than English, else "en"."""
+    words = text[:_READ].split()
+    german = sum(is_german([word]) for word in words)
+    return "de" if german > sum(is_english([word]) for word in words) else "en"
+
+
+def facts_to_save(said: str) -> tuple[str, ...]:
+    """Return what a message asks to remember, as facts where it states some, else in its own words."""
+    asked = _ASKED_TO_REMEMBER.search(said[:_READ].replace("’", "'"))
+    if asked is None or _NOT_A_FACT.match(asked["what"]):
+        return ()
+    what = clean(_FOR_THE_ROOM.sub("", asked["what"])).strip(" .!?")
+    facts = facts_of(what) or facts_of(f"dass {what}")
+    if facts:
+        return facts[:MAX_SAVED]
+    return () if blank(what) or len(what) > MAX_CHARACTERS else (what[:1].upper() + what[1:],)
+
+
+def _outcome(texts: _Phrases, arguments: dict[str, object], result: str, is_error: bool) -> str:
+    return texts.not_saved.format(result) if is_error else texts.saved.format(arguments.get("text", result))
+
+
+def _say(text: str) -> Answered:
+    return Answered((text_block(text),))
+
+
+def _remembered(texts: _Phrases, request: ReplyInput) -> str:
+    """Return what was recalled and what shares words with the message; else the first few memories."""
+    own = [line for line in request.memories if line.about in (request.sender, "") or not line.about.startswith("@")]
+    asked = related_words(request.said[:_READ])
+    related = [line for line in own if asked & related_words(line.text)]
+    best = sorted(related, key=lambda line: (-len(asked & related_words(line.text)), line.id))
+    fitting = _unique([*request.recalled, *best])[:MAX_SHOWN]
+    if fitting:
+        return "\n".join([texts.about_this, *(f"- {text}" for text in fitting)])
+    known = _unique(own)
+    if not known:
+        return texts.nothing
+    more = [texts.more.format(len(known) - MAX_SHOWN)] if len(known) > MAX_SHOWN else []
+    return "\n".join([texts.about_you, *(f"- {text}" for text in known[:MAX_SHOWN]), *more])
+
+
+def _unique(lines: Iterable[Line]) -> list[str]:
+    return list(dict.fromkeys(line.text for line in lines))
