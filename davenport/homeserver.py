@@ -136,7 +136,8 @@ class Homeserver:
                 nonce = (await response.json())["nonce"]
             signed = "\0".join((nonce, localpart, password, "admin" if admin else "notadmin"))
             mac = hmac.new(self._secret.encode(), signed.encode(), hashlib.sha1).hexdigest()
-            body = {"nonce": nonce, "username": localpart, "password": password, "admin": admin, "mac": mac}
+            account = {"username": localpart, "password": password, "admin": admin, "inhibit_login": True}
+            body = {"nonce": nonce, "mac": mac, **account}
             async with session.post(address, json=body) as response:
                 answer = await response.json()
                 if not response.ok:

@@ -89,8 +89,8 @@ class MatrixBot:
             data_dir=self.folder,
         )
         self.client: Client = await account.connect()
-        signer = CrossSigner(self.client, self.folder / "crypto" / "cross_signing.json", self.password)
-        self.gateway = Gateway(self.client, self.journal, signer, ignore_users=self.ignore_users)
+        self.signer = CrossSigner(self.client, self.folder / "cross_signing.json", self.password)
+        self.gateway = Gateway(self.client, self.journal, self.signer, ignore_users=self.ignore_users)
         self.sender = Sender(self.client, self.journal)
         self.running = asyncio.create_task(self.gateway.run(self.journal, self.journal.token))
         stored = self.journal.batches
