@@ -114,15 +114,15 @@ class Sql:
 async def atomic(connection: aiosqlite.Connection, where: Path) -> AsyncIterator[Sql]:
     """Open a write transaction: committed at the end, rolled back on any exception, cancellation included.
 
-    A statement whose caller was cancelled still runs in the connection's thread. So BEGIN and COMMIT are waited for,
-    and the rollback stands in the same queue behind whatever was sent. A cancellation that arrives while COMMIT runs
-    is raised after it: the transaction is then there, whole.
+    A statement whose caller was cancelled still runs in the connection's thread, BEGIN and COMMIT too. The rollback
+    stands in the same queue behind whatever was sent, and is waited for: when this raises, the transaction is over. A
+    cancellation that arrives while COMMIT runs comes too late to undo it, and finds nothing to roll back.
     """
     sql = Sql(connection, where)
     try:
-        await uninterrupted(sql.run("BEGIN IMMEDIATE"))
+        await sql.run("BEGIN IMMEDIATE")
         yield sql
-        await uninterrupted(sql.run("COMMIT"))
+        await sql.run("COMMIT")
     except BaseException:
         await uninterrupted(sql.roll_back())
         raise

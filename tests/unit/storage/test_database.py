@@ -46,6 +46,10 @@ def loosen(data_dir: Path) -> None:
         (data_dir / name).chmod(0o644)
 
 
+def wal_size(data_dir: Path) -> int:
+    return (data_dir / "davenport.db-wal").stat().st_size
+
+
 def database_file(data_dir: Path, content: bytes = b"") -> Path:
     """Put a file with this content where the database belongs."""
     data_dir.mkdir(exist_ok=True)
@@ -283,11 +287,17 @@ asyncio.run(main())
 
 
 async def test_killed_inside_a_transaction_the_database_is_whole(data_dir: Path) -> None:
-    """10 MB are uncommitted, so that pages have spilled into the log when SIGKILL comes."""
+    """10 MB are uncommitted, so that pages have spilled into the log when SIGKILL comes.
+
+    The log that stays behind is made readable by its owner only, if somebody changed that.
+    """
     with started(CRASH, data_dir) as process:
         process.send_signal(signal.SIGKILL)
         process.wait()
+    assert wal_size(data_dir) > 1_000_000
+    loosen(data_dir)
     async with await Database.open(data_dir) as database:
+        assert {name: mode(data_dir / name) for name in FILES} == dict.fromkeys(FILES, 0o600)
         async with database.transaction() as tables:
             assert list(await tables.account.all()) == ["committed"]
         connection = database._connection

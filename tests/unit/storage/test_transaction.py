@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
+import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -22,6 +25,13 @@ async def _write_two(database: Database, name: str) -> None:
 async def _written(database: Database, name: str) -> int:
     async with asyncio.timeout(5), database.transaction() as tables:
         return sum(key.startswith(f"{name}.") for key in await tables.account.all())
+
+
+def assert_nothing_is_open(database: Database) -> None:
+    """Asked of SQLite at once, not behind what may still be waiting for the connection's thread."""
+    connection = database._connection
+    assert connection is not None
+    assert not connection.in_transaction
 
 
 async def test_a_transaction_is_committed_at_its_end(database: Database) -> None:
@@ -54,6 +64,7 @@ async def test_cancelled_at_every_await_a_transaction_is_there_whole_or_not_at_a
     for step in range(100):
         stepped = CancelledAt(_write_two(database, f"n{step}"), step)
         ended = await outcome(stepped)
+        assert_nothing_is_open(database)
         written = await _written(database, f"n{step}")
         assert written in {0, 2}
         seen.add((ended, written))
@@ -71,7 +82,40 @@ async def test_cancelled_twice_in_a_row_a_transaction_still_ends(database: Datab
             name = f"n{step}x{gap}"
             stepped = CancelledAt(_write_two(database, name), step, step + gap)
             await outcome(stepped)
+            assert_nothing_is_open(database)
             assert await _written(database, name) in {0, 2}
+
+
+async def test_a_cancelled_transaction_ends_only_when_it_is_undone_however_often_it_is_cancelled(
+    database: Database,
+) -> None:
+    """A statement is still running in the connection's thread, so the rollback has to wait for it."""
+    connection = database._connection
+    assert connection is not None
+    running, go_on = threading.Event(), threading.Event()
+
+    def hold() -> int:
+        running.set()
+        return go_on.wait(5)
+
+    await connection.create_function("hold", 0, hold)
+
+    async def work() -> None:
+        async with database.transaction() as tables:
+            await tables.account.set("a.1", "x")
+            await tables.account._sql.run("SELECT hold()")
+
+    task = asyncio.create_task(work())
+    await asyncio.to_thread(running.wait, 5)
+    for _ in range(3):
+        task.cancel()
+        done, _ = await asyncio.wait({task}, timeout=0.01)
+        assert not done
+    go_on.set()
+    await asyncio.wait({task})
+    assert task.cancelled()
+    assert_nothing_is_open(database)
+    assert await _written(database, "a") == 0
 
 
 async def test_cancelled_while_it_waits_for_the_writer_it_never_begins(database: Database) -> None:
@@ -120,6 +164,16 @@ async def test_one_writer_at_a_time(database: Database) -> None:
     await asyncio.gather(*(count_up() for _ in range(30)))
     async with database.transaction() as tables:
         assert await tables.account.get("n") == "30"
+
+
+async def test_another_program_cannot_write_between_our_reading_and_writing(database: Database) -> None:
+    """An operator's shell, say: BEGIN IMMEDIATE takes the write lock at once."""
+    async with database.transaction() as tables:
+        assert await tables.account.get("n") is None
+        with closing(sqlite3.connect(database.path, timeout=0)) as shell:
+            with pytest.raises(sqlite3.OperationalError, match="locked"):
+                shell.execute("INSERT INTO account (key, value) VALUES ('n', '1')")
+            assert shell.execute("SELECT * FROM account").fetchall() == []
 
 
 async def test_a_nested_transaction_is_refused_instead_of_waiting_for_itself(database: Database) -> None:
