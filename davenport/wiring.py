@@ -11,7 +11,7 @@ from datetime import UTC
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.cron import CronTrigger
-from llm.offline.brain import OfflineBrain
+from llm.offline.brain import OfflineServer
 from pydantic import SecretStr
 
 from actors.intake import Intake
@@ -29,7 +29,6 @@ from davenport.stored import StoredForMatrix
 from index.embedders import build_embedder
 from index.faiss_index import FaissIndexes
 from llm.client import AnthropicModel
-from llm.offline.server import MessagesServer
 from llm.settings import OFFLINE, LlmSettings
 from matrix.account import Account
 from matrix.client import Client
@@ -169,7 +168,7 @@ async def _model(settings: LlmSettings) -> AsyncIterator[AnthropicModel]:
     """Open the model client; with provider "offline" also the server it talks to."""
     async with AsyncExitStack() as stack:
         if settings.provider == OFFLINE:
-            server = await stack.enter_async_context(MessagesServer(OfflineBrain()))
+            server = await stack.enter_async_context(OfflineServer())
             settings = replace(settings, base_url=server.base_url, api_key=SecretStr(OFFLINE))
             log.warning("llm.provider is %r: answers come from simple rules, not from a language model", OFFLINE)
         elif not settings.api_key.get_secret_value():

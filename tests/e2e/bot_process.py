@@ -135,6 +135,7 @@ async def main(config: Path, clock: Path, point: str | None) -> None:
     logs.configure(settings.log.level, settings.log.format, settings.secrets())
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    clock.with_name("ready").touch()
     decorate = (lambda parts: armed(parts, point)) if point else (lambda parts: parts)
     async with opened(settings, clock=FileClock(clock), decorate=decorate) as bot:
         await bot.run(stop)
