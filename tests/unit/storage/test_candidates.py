@@ -146,6 +146,16 @@ async def test_a_protected_memory_stays_without_mentions(database: Database) -> 
         assert await tables.memories.get([memory.id]) == (edited,)
 
 
+async def test_only_what_promotion_made_goes_with_its_mentions(database: Database) -> None:
+    """A memory merged from several is no longer only what one event said."""
+    async with database.transaction() as tables:
+        candidate = await candidate_with(tables, "$1")
+        merged = await tables.memories.insert(build.draft(source=Source.MERGE), NOW)
+        await tables.candidates.promoted(candidate.id, merged.id)
+        assert await tables.candidates.take_back("$1") == ((), ())
+        assert await tables.memories.of_user(ALICE) == (merged,)
+
+
 async def test_an_explicit_save_by_the_same_event_stays(database: Database) -> None:
     async with database.transaction() as tables:
         saved = await tables.memories.insert(build.draft(origin=origin("$1")), NOW)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import sqlite3
 import stat
@@ -37,6 +38,13 @@ def umask(request: pytest.FixtureRequest) -> Iterator[None]:
 @pytest.fixture
 def data_dir(tmp_path: Path) -> Path:
     return tmp_path / "data"
+
+
+async def refusal(data_dir: Path) -> str:
+    """Return why the database cannot be opened; one that opens all the same is closed, lest the tests never end."""
+    with pytest.raises(StorageError) as caught:
+        await (await Database.open(data_dir)).close()
+    return str(caught.value)
 
 
 def loosen(data_dir: Path) -> None:
@@ -132,11 +140,11 @@ def started(program: str, data_dir: Path) -> subprocess.Popen[str]:
 
 async def test_a_second_process_is_refused_naming_folder_holder_and_fix(data_dir: Path) -> None:
     with started(HOLD, data_dir) as process:
-        with pytest.raises(StorageError, match="in use by another davenport process") as caught:
-            await Database.open(data_dir)
-        assert str(data_dir) in str(caught.value)
-        assert f"pid {process.pid}" in str(caught.value)
-        assert "data_dir" in str(caught.value)
+        message = await refusal(data_dir)
+        assert "in use by another davenport process" in message
+        assert str(data_dir) in message
+        assert f"pid {process.pid}" in message
+        assert "its own data_dir" in message
         process.communicate("\n")
         assert process.returncode == 0
     assert_no_thread_is_left()
@@ -151,8 +159,7 @@ async def test_the_lock_goes_with_its_holder_even_when_killed(data_dir: Path) ->
 
 
 async def test_a_second_opening_in_the_same_process_is_refused_too(database: Database) -> None:
-    with pytest.raises(StorageError, match="in use"):
-        await Database.open(database.path.parent)
+    assert "in use" in await refusal(database.path.parent)
 
 
 # --- files that cannot be used ------------------------------------------------------------------------------------
@@ -161,9 +168,9 @@ async def test_a_second_opening_in_the_same_process_is_refused_too(database: Dat
 async def assert_refused(data_dir: Path, message: str) -> None:
     """Opening fails with this message that names the file, and leaves neither thread nor lock behind."""
     for _ in range(2):  # the second time shows that the lock was released
-        with pytest.raises(StorageError, match=message) as caught:
-            await Database.open(data_dir)
-        assert str(data_dir) in str(caught.value)
+        said = await refusal(data_dir)
+        assert re.search(message, said)
+        assert str(data_dir) in said
     assert_no_thread_is_left()
 
 
