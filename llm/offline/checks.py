@@ -117,7 +117,7 @@ def check_request(body: JsonObject) -> None:
     try:
         request = _Body.model_validate(body)
     except ValidationError as error:
-        raise refused(_first_problem(error)) from None
+        raise refused(_problem(error)) from None
     _check_order(request)
     _check_breakpoints(request)
     _check_tools(request)
@@ -125,8 +125,10 @@ def check_request(body: JsonObject) -> None:
         check_schema(request.output_config.format.schema_)
 
 
-def _first_problem(error: ValidationError) -> str:
-    problem = error.errors(include_url=False, include_context=False, include_input=False)[0]
+def _problem(error: ValidationError) -> str:
+    """Name the problem that lies deepest, which is the one of the alternative that was meant."""
+    problems = error.errors(include_url=False, include_context=False, include_input=False)
+    problem = max(problems, key=lambda found: len(found["loc"]))
     return f"{'.'.join(str(part) for part in problem['loc'])}: {problem['msg']}"
 
 

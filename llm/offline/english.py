@@ -17,12 +17,16 @@ _CLAUSES = re.compile(
 )
 _SUBORDINATE = re.compile(
     r",\s+(?:(?:so|because|since|which|who|whose|where|although|though|while|whereas|hence|thus|therefore|as|but)\b"
-    r"(?!\s+(?:only|not|never)\b)|and\s+(?:he|she|they|it|you|that|this|there)\b)",
+    r"(?!\s+(?:only|not|never)\b)|(?:and\s+)?(?:he|she|they|it|it's|you|that|that's|this|there|things|such)\b"
+    r"|the\s+\S+\s+(?:is|are|was|were)\b)|\s+[-–—]+\s|[-–—]\s+",
     re.IGNORECASE,
 )
 _MINE = re.compile(r"^([A-Z]\S*(?: [A-Z]\S*)?) (?:is|was|are) (?:my|our) (\S.*)$")
+_SPLICE = re.compile(r",\s+(?=(?:i|i'm|i've|we|we're|we've)\s)", re.IGNORECASE)
+_I_AM = re.compile(r"\bI am\b", re.IGNORECASE)
 _FIRST_PERSON = {"i": [], "i'm": ["am"], "im": ["am"], "i've": ["have"], "ive": ["have"], "i'll": ["will"]}
 _WE = {"we": [], "we're": ["are"], "we've": ["have"], "we'll": ["will"]}
+_CONJUNCTIONS = _words("since as for before after until when with like")
 _MAX_PREFIX = 7
 
 
@@ -31,8 +35,19 @@ def facts(sentence: str) -> list[str]:
     words = without_openers(sentence.split(), w.OPENERS, w.GREETINGS)
     if not words or not _may_be_english(words):
         return []
-    clauses = (_SUBORDINATE.split(clause, maxsplit=1)[0] for clause in _CLAUSES.split(" ".join(words)))
+    clauses = (_SUBORDINATE.split(clause, maxsplit=1)[0] for clause in _clauses(" ".join(words)))
     return [capitalised(fact) for clause in clauses for fact in _clause(clause)]
+
+
+def _clauses(text: str) -> list[str]:
+    """Split where the speaker comes up again; after a mere comma only when the speaker was the subject before."""
+    parts = _CLAUSES.split(_I_AM.sub("I'm", text))
+    spoken = _FIRST_PERSON.keys() | _WE.keys() | {"my", "our"}
+    return [
+        clause
+        for part in parts
+        for clause in (_SPLICE.split(part) if core(part.split(" ", 1)[0]) in spoken else [part])
+    ]
 
 
 def is_english(words: Sequence[str]) -> bool:
@@ -66,7 +81,8 @@ def _after_adverbial(words: list[str], lower: list[str]) -> list[str]:
     """Read "Since 2016 I've been vegan" as "Has been vegan since 2016"."""
     found = next((at for at, word in enumerate(lower[:_MAX_PREFIX]) if word in _FIRST_PERSON), 0)
     prefix = lower[:found]
-    if not found or prefix[0] not in w.ADVERBIAL_STARTS or w.SUBJECTS & set(prefix):
+    clause = found == 1 and prefix[0] in _CONJUNCTIONS
+    if not found or clause or prefix[0] not in w.ADVERBIAL_STARTS or w.SUBJECTS & set(prefix):
         return []
     if "," in "".join(words[: found - 1]):
         return []
@@ -103,7 +119,9 @@ def _owned(words: list[str], lower: list[str]) -> str:
 def _verb_position(lower: list[str], start: int) -> int:
     """Return where the predicate of "my ..." begins; 0 when no verb is known within six words."""
     for at in range(start + 1, min(start + 7, len(lower))):
-        if lower[at] in _PREDICATES and (at + 1 < len(lower) or lower[at] not in _COPULAS):
+        plural = lower[at - 1].endswith("s") or lower[at - 1] in w.PLURALS
+        known = lower[at] in _PREDICATES or (plural and lower[at] in w.VERBS - w.NOT_BOTH | {"love", "like", "work"})
+        if known and (at + 1 < len(lower) or lower[at] not in _COPULAS):
             return at
     contracted = next((at for at in range(start, min(start + 4, len(lower))) if lower[at].endswith("'s")), 0)
     named = contracted and lower[contracted + 1 : contracted + 2]

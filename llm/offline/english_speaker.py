@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -53,7 +52,8 @@ def facts_of_speaker(words: list[str], context: Sequence[str] = ()) -> list[str]
     stated = _stated(predicate)
     parts = _second_verbs(stated, predicate.low) if stated else []
     adverbs = [word.lower() for word in words[:at]]
-    return [joined([*adverbs, *part] if not number else part, w.PRONOUNS) for number, part in enumerate(parts)]
+    phrases = (joined([*adverbs, *part] if not number else part, w.PRONOUNS) for number, part in enumerate(parts))
+    return [phrase.replace("they was ", "they were ") for phrase in phrases]
 
 
 def third_person(verb: str) -> str:
@@ -117,6 +117,8 @@ def _do(p: _Predicate) -> list[str]:
     while at < len(p.low) and (p.low[at] in w.ADVERBS or p.low[at].endswith("ly")):
         at += 1
     verb = p.low[at] if at < len(p.low) else ""
+    if p.low[0] == "do" and verb not in w.VERBS | w.OPINIONS:
+        return _present(p)
     if not verb or _deictic(p.low[at + 1 :]) or p.today:
         return []
     if p.low[0] == "didn't":
@@ -145,7 +147,8 @@ def _past(p: _Predicate) -> list[str]:
 def _present(p: _Predicate) -> list[str]:
     verb = p.low[0]
     bare = len(p.low) == 1 and verb not in w.VERBS
-    if not verb.isalpha() or bare or p.today or _deictic(p.low[1:]):
+    passing = not w.PASSING_OBJECTS.get(verb, frozenset()).isdisjoint(p.low[1:2])
+    if not verb.isalpha() or bare or passing or p.today or _deictic(p.low[1:]):
         return []
     habitual = p.habit and verb in w.VERBS
     return [] if _opinion(verb) and not _lasting_object(p) and not habitual else p.in_third()
@@ -206,19 +209,22 @@ def _lasting_perfect(rest: Sequence[str], said: Sequence[str]) -> bool:
 
 
 def _second_verbs(words: list[str], low: Sequence[str]) -> list[list[str]]:
-    """Split "lives in Bern and work as a cook" where another verb of the speaker begins, and make that agree."""
-    if low[0] not in w.VERBS | {"am", "are", "have"}:
-        return [words]
-    parts = [[words[0]]]
-    for before, word in itertools.pairwise(words):
-        plain = core(word)
-        verb = plain in w.IRREGULAR_THIRD or plain in w.VERBS - w.NOT_BOTH
-        if before in ("and", "but") and verb and word == word.lower():
-            parts[-1].pop()
-            parts.append([word.replace(plain, third_person(plain))])
-        else:
-            parts[-1].append(word)
-    return [part for part in parts if part]
+    """Split "lives in Bern and still works as a cook" where another verb of the speaker begins, and make that agree.
+
+    After a verb that is no present one, a base form after "and" begins a clause only where an adverb shows it.
+    """
+    present = low[0] in w.VERBS | {"am", "are", "have"}
+    starts = [at for at, word in enumerate(words) if word in ("and", "but") and at]
+    parts, start = [], 0
+    for at in starts:
+        verb = next((k for k in range(at + 1, min(at + 4, len(words))) if core(words[k]) not in w.ADVERBS), 0)
+        plain = core(words[verb]) if verb else ""
+        finite = plain in w.IRREGULAR_THIRD or plain in w.VERBS - w.NOT_BOTH
+        if finite and words[verb] == words[verb].lower() and (present or verb > at + 1):
+            words[verb] = words[verb].replace(plain, third_person(plain))
+            parts.append(words[start:at])
+            start = at + 1
+    return [*parts, words[start:]]
 
 
 def _deictic(rest: Sequence[str]) -> bool:

@@ -36,10 +36,18 @@ _SHORTEST_VERB = len("tute")
 
 def facts(sentence: str) -> list[str]:
     """Return what a sentence states about its speaker, as phrases; [] for anything but a lasting statement."""
-    words = without_openers(sentence.split(), w.OPENERS, w.GREETINGS)
-    clauses = _CLAUSES.split(" ".join(main_clause(words)))
+    clauses = _CLAUSES.split(" ".join(main_clause(_opened(sentence.split()))))
     plain = (_SUBORDINATE.split(clause, maxsplit=1)[0] for clause in clauses)
     return [capitalised(fact) for clause in plain for fact in _clause(clause)]
+
+
+def _opened(spoken: list[str]) -> list[str]:
+    """Return the words without openers, the subject first where one had put the verb first ("Übrigens bin ich")."""
+    words = without_openers(spoken, w.OPENERS, w.GREETINGS)
+    inverted = len(words) < len(spoken) and not spoken[-len(words) - 1].endswith((",", ":", "!"))
+    if inverted and words[2:] and words[1].lower() in ("ich", "wir"):
+        return [words[1], words[0], *words[2:]]
+    return words
 
 
 def is_german(words: Sequence[str]) -> bool:
@@ -65,9 +73,10 @@ def _clause(text: str) -> list[str]:
         return []
     if lower[0] in ("ich", "wir"):
         return _of_speaker(lower[1], words[2:], [])
-    if re.fullmatch(r"(?:mein|unser)(?:e)?", lower[0]):
-        owned = _owned(words, lower)
-        return [owned] if owned else []
+    quantified = lower[0] in ("alle", "beide") and lower[1] in ("meine", "unsere")
+    if quantified or re.fullmatch(r"(?:mein|unser)e?", lower[0]):
+        owned = _owned(words[quantified:], lower[quantified:])
+        return [f"{words[0]} {owned}" if quantified else owned] if owned else []
     if mine := _MINE.match(" ".join(words)):
         return [f"{mine.group(2)} heißt {mine.group(1)}"] if core(mine.group(2)) not in w.MY_BLOCK else []
     return _inverted(words, lower)
@@ -209,8 +218,10 @@ def _second_verbs(rest: Sequence[str]) -> list[list[str]]:
     parts: list[list[str]] = [[]]
     for word in rest:
         plain = core(word)
-        if parts[-1] and core(parts[-1][-1]) in ("und", "aber") and plain in w.SECOND_VERBS and word == word.lower():
-            parts[-1].pop()
+        joint = parts[-1] and (core(parts[-1][-1]) in ("und", "aber") or parts[-1][-1].endswith(","))
+        if joint and plain in w.SECOND_VERBS and word == word.lower():
+            if core(parts[-1][-1]) in ("und", "aber"):
+                parts[-1].pop()
             parts.append([word.replace(plain, third_person(plain))])
         else:
             parts[-1].append(word)

@@ -53,10 +53,10 @@ _DECORATION = re.compile(r"[\s*_~#]+|:-?[)D(P]|[\u2600-\u27bf\U0001F000-\U0001FA
 
 def statements(text: str) -> Iterator[str]:
     """Yield the sentences of a message that state something, without their final punctuation."""
-    plain = unicodedata.normalize("NFC", text[:MAX_TEXT]).translate(_APOSTROPHES)
+    plain = _QUOTED_LINE.sub("\n", _CODE.sub("\n", unicodedata.normalize("NFC", text[:MAX_TEXT])))
+    plain = plain.translate(_APOSTROPHES)
     if _JOKES.search(plain):
         return
-    plain = _QUOTED_LINE.sub("\n", _CODE.sub("\n", plain))
     plain = _SINGLE_QUOTED.sub(_unquoted, _QUOTED.sub(_unquoted, plain))
     for sentence, end in _split(plain):
         if _QUESTION_MARKS & set(end) or _QUOTATION in sentence or _LAUGHS.search(sentence):

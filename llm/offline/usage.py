@@ -43,8 +43,8 @@ class PromptCache:
         total = read = marked = 0
         prefixes: list[tuple[bytes, int]] = []
         marks = 0
-        for text, breakpoint_after in _blocks(body):
-            digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
+        for owner, text, breakpoint_after in _blocks(body):
+            digest.update(f"{owner}\0{text}\0".encode("utf-8", "surrogatepass"))
             total += count_tokens(text)
             prefixes.append((digest.digest(), total))
             if breakpoint_after:
@@ -62,22 +62,22 @@ class PromptCache:
             self._seen.popitem(last=False)
 
 
-def _blocks(body: JsonObject) -> Iterator[tuple[str, bool]]:
-    """Yield tools, system and messages, the order the API caches them in, as text and whether they are marked."""
+def _blocks(body: JsonObject) -> Iterator[tuple[str, str, bool]]:
+    """Yield tools, system and messages in the order the API caches them: whose, the text, and whether it is marked."""
     for tool in body.get("tools", []):
-        yield _plain(tool), "cache_control" in tool
+        yield "tool", _plain(tool), "cache_control" in tool
     system = body.get("system", "")
     yield from _of_content("system", system) if system else ()
     for message in body["messages"]:
         yield from _of_content(message["role"], message["content"])
 
 
-def _of_content(owner: str, content: str | list[JsonObject]) -> Iterator[tuple[str, bool]]:
+def _of_content(owner: str, content: str | list[JsonObject]) -> Iterator[tuple[str, str, bool]]:
     if isinstance(content, str):
         content = [{"type": "text", "text": content}]
     for block in content:
         text = block["text"] if block.get("type") == "text" else _plain(block)
-        yield f"{owner} {text}", "cache_control" in block
+        yield owner, text, "cache_control" in block
 
 
 def _plain(block: JsonObject) -> str:
