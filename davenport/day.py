@@ -22,10 +22,11 @@ class DayTurn:
         self.last: datetime | None = None
 
     async def day_turn(self, now: datetime) -> None:
-        """Blank texts of done events and delete sent rows past the retention. Candidates are not touched."""
+        """Blank texts of done events; delete sent rows and results past the retention. Candidates are not touched."""
         before = now - self._retention
         async with self._store.transaction() as tables:
             texts = await tables.journal.prune(before)
             rows = await tables.outbox.prune(before)
+            await tables.effects.prune(before)
         self.last = now
         log.info("day turn: blanked %d old events, deleted %d sent rows", texts, rows)

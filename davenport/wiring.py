@@ -11,7 +11,6 @@ from datetime import UTC
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.cron import CronTrigger
-from llm.offline.brain import OfflineServer
 from pydantic import SecretStr
 
 from actors.intake import Intake
@@ -29,6 +28,7 @@ from davenport.stored import StoredForMatrix
 from index.embedders import build_embedder
 from index.faiss_index import FaissIndexes
 from llm.client import AnthropicModel
+from llm.offline.brain import OfflineServer
 from llm.settings import OFFLINE, LlmSettings
 from matrix.account import Account
 from matrix.client import Client

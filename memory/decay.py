@@ -68,6 +68,6 @@ def after(memory: Memory, settlement: Settlement) -> Memory:
         return replace(memory, unused_days=0, last_matched_at=settlement.now, counted_on=settlement.today)
     if memory.id in settlement.aged and memory.counted_on < settlement.today:
         return replace(memory, unused_days=memory.unused_days + 1, counted_on=settlement.today)
-    if memory.id in settlement.healed:
+    if memory.id in settlement.healed and memory.counted_on > settlement.today:
         return replace(memory, counted_on=settlement.today)
     return memory
