@@ -91,7 +91,7 @@ class Client(HttpClient):
         self, since: str | None, *, sync_filter: str, full_state: bool, wait_seconds: float
     ) -> Mapping[str, Any]:
         """Ask for what happened after `since`, waiting up to `wait_seconds` for something to happen."""
-        query = {"filter": sync_filter, "timeout": str(int(wait_seconds * 1000)), "set_presence": "offline"}
+        query = {"filter": sync_filter, "timeout": str(int(wait_seconds * 1000))}
         if since is not None:
             query |= {"since": since, "full_state": str(full_state).lower()}
         seconds = wait_seconds + (300 if full_state or since is None else 30)

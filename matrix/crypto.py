@@ -36,6 +36,7 @@ class Decryptor:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._requested: set[str] = set()
+        self._owned: set[tuple[str, str]] = set()
 
     def decrypt(self, room_id: str, raw: Mapping[str, Any]) -> Json:
         """Return the event with its decrypted type and content in place of the encrypted ones.
@@ -50,6 +51,7 @@ class Decryptor:
             raise KeyMissing(str(event.session_id))
         if session.first_known_index > _message_index(event.ciphertext):
             raise KeyMissing(str(event.session_id))
+        self._check_owner(event.sender, session.sender_key)
         text, index = session.decrypt(event.ciphertext)
         if not machine.message_index_ok(index, event):
             raise ValueError("the message index was used by another event")
@@ -78,6 +80,16 @@ class Decryptor:
             if session_id in sessions:
                 return sender_key
         return ""
+
+    def _check_owner(self, user_id: str, sender_key: str) -> None:
+        """Refuse a sender who uses the session of another user's device, as far as devices are known."""
+        if (user_id, sender_key) in self._owned:
+            return
+        owners = {device.user_id for device in self._client.machine.device_store if device.curve25519 == sender_key}
+        if owners and user_id not in owners:
+            raise ValueError("encrypted by a device of another user")
+        if owners:
+            self._owned.add((user_id, sender_key))
 
     def _request(self, event: MegolmEvent) -> None:
         """Queue a key request to the sending device. Rarely answered; a key mostly comes late by itself."""

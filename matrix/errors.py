@@ -24,7 +24,9 @@ class Rejected(MatrixError):
         self.status = status
         self.body = body
         self.errcode = str(body.get("errcode") or "")
-        permanent = status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _PASSING
+        # Without a code it is not the homeserver that speaks, but a proxy in front of it.
+        decided = bool(self.errcode) and status < HTTPStatus.INTERNAL_SERVER_ERROR
+        permanent = decided and status not in _PASSING
         super().__init__(
             f"{action}: {status} {self.errcode}".rstrip(),
             retry_after=retry_after,

@@ -93,6 +93,8 @@ class Gateway:
                 since = batch.next_batch
                 self.last_sync_at = time.monotonic()
                 self._upkeep_due.set()
+                if upkeep.done():
+                    upkeep.result()  # it ends only by an error that nobody foresaw
         except _StoppedError:
             log.info("sync stopped")
         finally:

@@ -11,7 +11,7 @@ from matrix.client import MARKER, Client
 from matrix.formatting import render
 from matrix.http import Json, endpoint
 from matrix.ports import EncryptedRooms
-from memory.errors import MatrixError
+from memory.errors import LoginFailed, MatrixError
 from memory.events import Answer, OutboxRow
 
 log = logging.getLogger(__name__)
@@ -40,6 +40,12 @@ class Sender:
         A room that was ever seen encrypted gets nothing in plaintext, whatever nio knows of it. Raises MatrixError:
         with `retry_after` where the homeserver is too busy, `permanent` where it will never take the row.
         """
+        try:
+            return await self._send(row)
+        except LoginFailed as error:  # no fault of this row: it may be sent once the login is mended
+            raise MatrixError(str(error)) from error
+
+    async def _send(self, row: OutboxRow) -> str:
         room = await self._client.room(row.room_id)
         if await self._rooms.encrypted(row.room_id) and not room.encrypted:
             log.warning("room %s is encrypted, though its state does not say so (any more)", row.room_id)

@@ -77,7 +77,7 @@ def _fitting(rest: str, fence: Fence | None, size: Callable[[str], int], budget:
 
 def _piece(text: str, fence: Fence | None, *, last: bool) -> tuple[Piece, Fence | None]:
     after = fence
-    for line in text.splitlines():
+    for line in text.split("\n"):
         after = _next(after, line)
     closing = ""
     if after is not None and not last:
@@ -89,11 +89,9 @@ def _boundary(text: str, fence: Fence | None) -> int:
     """Return the best place to cut in the second half of a text: its end where there is none."""
     half, position = len(text) // 2, 0
     paragraph = line_end = 0
-    for line in text.splitlines(keepends=True):
-        position += len(line)
-        fence = _next(fence, line.rstrip("\r\n"))
-        if not line.endswith("\n"):
-            break
+    for line in text.split("\n")[:-1]:
+        position += len(line) + 1
+        fence = _next(fence, line)
         line_end = position
         if fence is None and not line.strip():
             paragraph = position

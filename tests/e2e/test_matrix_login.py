@@ -52,6 +52,18 @@ async def test_key_files_are_for_their_owner_only(matrix_bot: MatrixBot) -> None
     assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
 
 
+async def test_homeserver_has_a_fallback_key_for_when_the_others_run_out(people: People, matrix_bot: MatrixBot) -> None:
+    alice, device_id = await people("alice"), str(matrix_bot.client.device_id)
+    claim = {"one_time_keys": {matrix_bot.client.user_id: {device_id: "signed_curve25519"}}}
+    for _ in range(60):
+        answer = await alice.client.request("POST", endpoint("keys", "claim"), claim)
+        [key] = answer["one_time_keys"][matrix_bot.client.user_id][device_id].values()
+        if key.get("fallback"):
+            break
+    else:
+        pytest.fail("no fallback key was ever handed out")
+
+
 @pytest.mark.parametrize("with_refresh_token", [True, False], ids=["by refresh token", "by password"])
 async def test_rejected_token_is_renewed_for_the_same_device(
     people: People, matrix_bot: MatrixBot, with_refresh_token: bool

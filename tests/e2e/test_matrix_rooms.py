@@ -113,6 +113,8 @@ async def test_direct_rooms_stay_direct_over_a_restart(people: People, matrix_bo
     group = await room_with(alice, matrix_bot)
     await matrix_bot.stop()
     await matrix_bot.start()
+    assert {direct, group} <= matrix_bot.client.rooms.keys(), "known before anything is said in them"
+    assert matrix_bot.sender.can_write_state(group, alice.user_id)
     one, other = await alice.say(direct, "one"), await alice.say(group, "other")
     in_direct, in_group = await matrix_bot.hears(one, other)
     assert (in_direct.direct, in_group.direct) == (True, False)
