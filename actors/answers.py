@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 
 from actors.messages import Flush
 from actors.parts import Parts
-from actors.ports import Tables
 from actors.runtime import ActorSystem, Address
+from actors.store import Tables
 from memory.events import Answer, Incoming, OutboxRow
 
 

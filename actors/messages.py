@@ -7,17 +7,9 @@ from typing import Generic, TypeVar
 
 from actors.ports import Vector
 from memory.events import JournalEntry
+from memory.model import Usage
 from memory.settings import MemorySettings
-from memory.types import (
-    Conversation,
-    Draft,
-    Exchange,
-    Extraction,
-    Match,
-    Memory,
-    Settlement,
-    Usage,
-)
+from memory.types import Conversation, Draft, Exchange, Extraction, Match, Memory, Settlement
 
 R = TypeVar("R")
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from actors.ports import Embedder, Matrix, Model, ScopeIndexes, SettingsSource, Store
+from actors.ports import Embedder, Matrix, Model, ScopeIndexes, SettingsSource
+from actors.store import Store
 from memory.events import Dispatcher
 from memory.types import Clock
 

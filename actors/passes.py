@@ -10,23 +10,14 @@ from datetime import datetime
 from actors.lists import Lists
 from actors.messages import PassAnswered
 from actors.parts import Parts
-from actors.ports import Tables
 from actors.runtime import Work
+from actors.store import Tables
 from memory import promotion
 from memory.errors import ModelError
 from memory.events import IncomingKind, JournalEntry, JournalState
+from memory.model import Usage
 from memory.settings import MemorySettings
-from memory.types import (
-    Conversation,
-    Exchange,
-    Extraction,
-    ExtractionRequest,
-    ListKey,
-    Memory,
-    Origin,
-    ScopeKind,
-    Usage,
-)
+from memory.types import Conversation, Exchange, Extraction, ExtractionRequest, ListKey, Memory, Origin, ScopeKind
 from memory.visibility import usable
 
 log = logging.getLogger(__name__)

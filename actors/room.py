@@ -6,15 +6,14 @@ one person's messages.
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 
 from actors import texts
 from actors.answers import answering
+from actors.lanes import Job, Lanes
 from actors.lists import Lists, MemoryList
 from actors.messages import Deliver, Embedded, SaveMemory, Score, Settled, TakenBack, TurnBegan, TurnOver
 from actors.parts import Parts
@@ -31,19 +30,6 @@ from memory.types import Conversation, Exchange, ListKey, ScopeKind, TurnKind, W
 
 log = logging.getLogger(__name__)
 
-Lane = tuple[str | None, str]  # thread root and "", or None and the sender
-
-
-@dataclass(slots=True)
-class _Job:
-    """An event on its way to its answer."""
-
-    entry: JournalEntry
-    meaning: Recognised
-    lane: Lane
-    task: asyncio.Task[None] | None = None
-    edits: list[JournalEntry] = field(default_factory=list)  # that came before the answer
-
 
 @dataclass(frozen=True, slots=True)
 class _Done:
@@ -51,31 +37,6 @@ class _Done:
 
     event_id: str
     answered: Answered | None = None
-
-
-@dataclass(slots=True)
-class _Lanes:
-    """Jobs in order of arrival; the first of each lane is the one that runs."""
-
-    queues: dict[Lane, deque[_Job]] = field(default_factory=dict)
-    by_event: dict[str, _Job] = field(default_factory=dict)
-
-    def add(self, job: _Job) -> bool:
-        """Queue a job; True when it is first in its lane and may start."""
-        self.by_event[job.entry.incoming.event_id] = job
-        lane = self.queues.setdefault(job.lane, deque())
-        lane.append(job)
-        return len(lane) == 1
-
-    def remove(self, event_id: str) -> _Job | None:
-        """Take a job out; return the one that may start now, if the one taken out was running."""
-        job = self.by_event.pop(event_id)
-        lane = self.queues[job.lane]
-        was_first = lane[0] is job
-        lane.remove(job)
-        if not lane:
-            del self.queues[job.lane]
-        return lane[0] if was_first and lane else None
 
 
 class RoomActor(Actor):
@@ -88,7 +49,7 @@ class RoomActor(Actor):
         self._lists = Lists(parts, context.spawn)
         self._turns = TurnRunner(parts, context.system)
         self._typing = TypingNotice(self.room_id, parts.matrix, context.spawn)
-        self._lanes = _Lanes()
+        self._lanes = Lanes()
         self._windows: dict[str | None, window.Window] = {}
         self._persona = "default"
 
@@ -146,7 +107,7 @@ class RoomActor(Actor):
         if meaning.turn is not None:
             await self.context.system.tell(Address("user", event.sender), TurnBegan(entry.seq, event.event_id))
         lane = (event.thread_root, "") if event.thread_root else (None, event.sender)
-        job = _Job(entry, meaning, lane)
+        job = Job(entry, meaning, lane)
         if self._lanes.add(job):
             await self._start(job)
 
@@ -161,7 +122,7 @@ class RoomActor(Actor):
 
     # --- its turn comes ---------------------------------------------------------------------------------------------
 
-    async def _start(self, job: _Job) -> None:
+    async def _start(self, job: Job) -> None:
         if job.meaning.turn is None:
             job.task = self.context.spawn(self._command(job.entry, job.meaning.command))
             return

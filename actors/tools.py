@@ -8,8 +8,9 @@ from actors.runtime import ActorSystem, Address
 from llm.tools import SAVE_MEMORY, SaveMemoryArguments, save_memory_arguments
 from memory.errors import Refused
 from memory.events import Incoming
+from memory.model import ToolCall, ToolResult
 from memory.settings import MemorySettings
-from memory.types import Conversation, Draft, Origin, ScopeKind, Source, ToolCall, ToolResult
+from memory.types import Conversation, Draft, Origin, ScopeKind, Source
 
 TOOLS = (SAVE_MEMORY,)
 

@@ -23,9 +23,10 @@ from actors.tools import TOOLS, Toolbox
 from memory import decay
 from memory.errors import ActorFailed, EmbeddingError, ModelError, ModelKeyMissing
 from memory.events import JournalEntry, JournalState
+from memory.model import Prompt, Reply
 from memory.prompt import build_prompt
 from memory.settings import MemorySettings
-from memory.types import Conversation, Exchange, Persona, Prompt, Recall, Reply, TurnKind, WindowEntry
+from memory.types import Conversation, Exchange, Persona, Recall, TurnKind, WindowEntry
 from memory.window import Window, owners_today, participants, present
 
 log = logging.getLogger(__name__)

@@ -24,9 +24,9 @@ from actors.messages import (
 )
 from actors.parts import Parts
 from actors.passes import PassQueue
-from actors.ports import Tables
 from actors.runtime import Actor, Context
 from actors.saving import save
+from actors.store import Tables
 from memory.errors import Refused
 from memory.text import checked_text
 from memory.types import Conversation, ListKey, Memory, ScopeKind

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from datetime import datetime, timedelta
 
-from actors.ports import Store
+from actors.store import Store
 
 log = logging.getLogger(__name__)
 

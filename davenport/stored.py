@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from actors.ports import Store
+from actors.store import Store
 from memory.events import Undecryptable
 
 

@@ -29,16 +29,8 @@ from llm.failures import as_model_errors
 from llm.settings import LlmSettings
 from llm.wire import assistant_turn, messages_of, system_of, text_of, tool_result, tools_of, usage_of
 from memory.errors import ModelAnswerInvalid, ModelError, ModelKeyMissing
-from memory.types import (
-    Extraction,
-    ExtractionRequest,
-    Prompt,
-    Reply,
-    ToolCall,
-    ToolResult,
-    ToolSpec,
-    Usage,
-)
+from memory.model import Prompt, Reply, ToolCall, ToolResult, ToolSpec, Usage
+from memory.types import Extraction, ExtractionRequest
 
 CONNECT_SECONDS = 10.0
 IDLE_SECONDS = 60.0  # between two pieces of a stream; the API sends pings while the model thinks

@@ -10,8 +10,9 @@ from anthropic.types import JSONOutputFormatParam
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from memory.errors import ModelAnswerInvalid
+from memory.model import Block, Prompt, PromptMessage
 from memory.text import clean, fence
-from memory.types import Block, Candidate, Extraction, ExtractionRequest, Memory, Prompt, PromptMessage
+from memory.types import Candidate, Extraction, ExtractionRequest, Memory
 
 MAX_SAID = 20_000  # characters of the message that are shown
 MAX_ANSWERED = 6_000

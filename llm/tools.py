@@ -8,8 +8,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from memory.errors import Refused
+from memory.model import ToolResult, ToolSpec
 from memory.text import checked_text
-from memory.types import ToolResult, ToolSpec
 
 MAX_ARGUMENT_CHARACTERS = 20_000
 

@@ -13,7 +13,7 @@ from anthropic.types import (
     ToolUseBlock,
 )
 
-from memory.types import Block, Prompt, PromptMessage, ToolResult, ToolSpec, Usage
+from memory.model import Block, Prompt, PromptMessage, ToolResult, ToolSpec, Usage
 
 
 def system_of(prompt: Prompt) -> list[TextBlockParam]:

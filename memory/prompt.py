@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 
+from memory.model import Block, Prompt, PromptMessage
 from memory.text import clean, fence, visible
-from memory.types import Block, Memory, Persona, Prompt, PromptMessage, ScopeKind, WindowEntry
+from memory.types import Memory, Persona, ScopeKind, WindowEntry
 
 SYSTEM_TEXT = """\
 You are Davenport, an assistant in a Matrix chat who remembers what people tell about themselves.

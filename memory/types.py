@@ -6,7 +6,7 @@ used again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
 from typing import Protocol
@@ -220,46 +220,11 @@ class TakeUp:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens of one model call as the API reported them."""
-
-    model: str
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_read_tokens: int = 0
-    cache_write_tokens: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Persona:
     """A named character of the bot; only `default` exists until personas can be configured."""
 
     name: str = "default"
     prompt: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """One text block of a prompt; `cache` puts a cache breakpoint after it."""
-
-    text: str
-    cache: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class PromptMessage:
-    """One message of a prompt; `role` is "user" or "assistant"."""
-
-    role: str
-    blocks: tuple[Block, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """Everything the model is sent for one reply (D14)."""
-
-    system: tuple[Block, ...]
-    messages: tuple[PromptMessage, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,37 +238,3 @@ class WindowEntry:
     author: str | None
     text: str
     at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class ToolSpec:
-    """A tool the model may call; `schema` is the JSON schema of its arguments."""
-
-    name: str
-    description: str
-    schema: dict[str, object] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """One call of a tool, counted from 0 within the turn, so that a replay finds the recorded result."""
-
-    number: int
-    name: str
-    arguments: dict[str, object]
-
-
-@dataclass(frozen=True, slots=True)
-class ToolResult:
-    """What a tool call answers the model; an error result never had an effect."""
-
-    text: str
-    is_error: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """A whole answer of the model in Markdown, and what it cost, one entry for each call made."""
-
-    text: str
-    usage: tuple[Usage, ...] = ()

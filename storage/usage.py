@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from memory.types import Usage
+from memory.model import Usage
 from storage.codec import time_text
 from storage.sql import Sql
 

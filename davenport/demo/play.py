@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime, time, timedelta
 from pathlib import Path
 
-from actors.ports import Tables
+from actors.store import Tables
 from davenport.clock import MovableClock, SystemClock
 from davenport.demo.script import Day, Expectation, Line, Script, read
 from davenport.demo.show import Row, Screen, rows_of

@@ -10,8 +10,9 @@ import pytest
 from actors.messages import Score
 from actors.room import RoomActor
 from memory.errors import EmbeddingError, ModelError
+from memory.model import ToolCall
 from memory.settings import MemorySettings
-from memory.types import Memory, ToolCall
+from memory.types import Memory
 from tests.actors.conftest import BAU, JUNO, ROOM, Bot, texts, until
 
 MOCHI = {"Mochi": "Cat is named Mochi"}

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from memory.errors import ModelError, ModelKeyMissing
 from memory.events import IncomingKind, JournalState
+from memory.model import ToolCall
 from memory.settings import MemorySettings
-from memory.types import ToolCall
 from tests.actors.conftest import BAU, JUNO, ROOM, Bot, texts, until
 from tests.actors.test_learning import redaction
 

@@ -16,18 +16,8 @@ from llm.client import CUT_NOTE, MAX_PROMPT_CHARACTERS, MAX_TOOL_CALLS, MAX_TOOL
 from llm.settings import LlmSettings
 from llm.tools import SAVE_MEMORY
 from memory.errors import ModelAnswerInvalid, ModelError, ModelKeyMissing
-from memory.types import (
-    Block,
-    Candidate,
-    Exchange,
-    Extraction,
-    ExtractionRequest,
-    Origin,
-    Prompt,
-    PromptMessage,
-    ToolCall,
-    ToolResult,
-)
+from memory.model import Block, Prompt, PromptMessage, ToolCall, ToolResult
+from memory.types import Candidate, Exchange, Extraction, ExtractionRequest, Origin
 from tests.fakes.model_server import (
     ModelServer,
     Script,

@@ -18,6 +18,7 @@ from llm.extraction import output_format
 from llm.offline.brain import OfflineServer
 from llm.settings import LlmSettings
 from llm.tools import SAVE_MEMORY, save_memory_arguments
+from memory.model import Prompt, ToolCall, ToolResult
 from memory.prompt import build_prompt
 from memory.types import (
     Candidate,
@@ -27,11 +28,8 @@ from memory.types import (
     Memory,
     Origin,
     Persona,
-    Prompt,
     ScopeKind,
     Source,
-    ToolCall,
-    ToolResult,
     WindowEntry,
 )
 

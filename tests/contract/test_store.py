@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.ports import Store
+from actors.store import Store
 from memory.events import Incoming, IncomingKind, JournalState, SyncBatch
 from memory.types import Draft, ListKey, Origin, ScopeKind, Settlement, Source
 from storage import Database

@@ -6,16 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 from memory.errors import ModelError
-from memory.types import (
-    Extraction,
-    ExtractionRequest,
-    Prompt,
-    Reply,
-    ToolCall,
-    ToolResult,
-    ToolSpec,
-    Usage,
-)
+from memory.model import Prompt, Reply, ToolCall, ToolResult, ToolSpec, Usage
+from memory.types import Extraction, ExtractionRequest
 
 ToolRunner = Callable[[ToolCall], Awaitable[ToolResult]]
 

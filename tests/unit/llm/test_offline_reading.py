@@ -9,19 +9,9 @@ from llm.extraction import extraction_prompt, output_format
 from llm.offline.reading import is_extraction, read_extraction, read_reply
 from llm.tools import SAVE_MEMORY
 from llm.wire import messages_of, system_of, tools_of
+from memory.model import Prompt
 from memory.prompt import build_prompt
-from memory.types import (
-    Candidate,
-    Exchange,
-    ExtractionRequest,
-    Memory,
-    Origin,
-    Persona,
-    Prompt,
-    ScopeKind,
-    Source,
-    WindowEntry,
-)
+from memory.types import Candidate, Exchange, ExtractionRequest, Memory, Origin, Persona, ScopeKind, Source, WindowEntry
 
 NOW = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
 ORIGIN = Origin("!r:hs", "$d", False)

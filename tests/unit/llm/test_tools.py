@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from llm.tools import SAVE_MEMORY, SaveMemoryArguments, save_memory_arguments
-from memory.types import ToolResult
+from memory.model import ToolResult
 
 
 def test_schema_names_its_fields() -> None:

@@ -5,15 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from memory.types import (
-    Candidate,
-    Conversation,
-    Memory,
-    Origin,
-    ScopeKind,
-    Source,
-    WindowEntry,
-)
+from memory.types import Candidate, Conversation, Memory, Origin, ScopeKind, Source, WindowEntry
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 TODAY = NOON.date()

@@ -8,9 +8,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory.model import Block, Prompt, PromptMessage
 from memory.prompt import SYSTEM_TEXT, build_prompt
 from memory.text import unfence
-from memory.types import Block, Memory, Persona, Prompt, PromptMessage, ScopeKind, WindowEntry
+from memory.types import Memory, Persona, ScopeKind, WindowEntry
 from tests.unit.memory.build import BAU, IVO, JUNO, NOON, TODAY, memory, room_memory, said
 
 HISTORY = (said(1, JUNO, "hi"), said(1, None, "Hello!"), said(2, BAU, "me too"), said(2, None, "Welcome."))

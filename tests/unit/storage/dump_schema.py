@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from memory.events import JournalState
-from memory.types import Match, Origin, Recall, Source, Usage
+from memory.model import Usage
+from memory.types import Match, Origin, Recall, Source
 from storage import Database
 from storage.migrate import migrations
 from storage.tables import Tables

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memory.errors import StorageError
 from memory.events import JournalState
-from memory.types import Usage
+from memory.model import Usage
 from storage import Database
 from tests.unit.storage import build
 from tests.unit.storage.conftest import STORAGE

@@ -1,0 +1,322 @@
+"""The database as the actors see it: table families inside one transaction. storage/ satisfies these by shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime
+from typing import Protocol
+
+from actors.ports import Vector, Vectors
+from memory.events import Incoming, JournalEntry, JournalState, OutboxRow, SyncBatch, Undecryptable
+from memory.model import Usage
+from memory.types import Candidate, Draft, ListKey, Memory, Origin, Recall, Settlement
+
+
+class JournalTable(Protocol):
+    """Events in the order they arrived, with the sync token of the batch they came in."""
+
+    async def sync_token(self) -> str | None:
+        """Return next_batch of the last journalled sync, None before the first."""
+        ...
+
+    async def record(
+        self, batch: SyncBatch, received: Sequence[Incoming], ignored: Sequence[Incoming], at: datetime
+    ) -> tuple[JournalEntry, ...]:
+        """Store events and next_batch; return the newly `received` ones. An event already there is left alone.
+
+        `at` is the moment of arrival by our clock. Rooms of `batch.encrypted_rooms` are marked encrypted in the same
+        transaction; echoes are not looked at. Ignored events are stored without any text. Undecryptable ones wait in
+        that state; an event of `received` or `ignored` replaces its waiting row with a new seq (`batch.late` belongs
+        to these like any other).
+        """
+        ...
+
+    async def known(self, event_ids: Sequence[str]) -> frozenset[str]:
+        """Return which of these event ids are journalled."""
+        ...
+
+    async def last_event(self, room_id: str) -> str | None:
+        """Return the event of this room that was journalled last."""
+        ...
+
+    async def waiting(self, room_id: str | None = None, session_id: str | None = None) -> tuple[Undecryptable, ...]:
+        """Return the undecrypted events of one Megolm session, without arguments those of all sessions.
+
+        All are asked for once, at start: the key may have reached the crypto store just before a crash.
+        """
+        ...
+
+    async def get(self, event_id: str) -> JournalEntry | None:
+        """Return one entry, or None."""
+        ...
+
+    async def unfinished(self, *, room_id: str | None = None, sender: str | None = None) -> tuple[JournalEntry, ...]:
+        """Return entries in `received` or `answered`, of one room or one sender where named, in order of arrival."""
+        ...
+
+    async def window(
+        self, room_id: str, thread_root: str | None, since: datetime, limit: int
+    ) -> tuple[JournalEntry, ...]:
+        """Return the last `limit` turns of a room's main timeline or of one thread, in order of arrival.
+
+        Turns answered at or after `since` (by our clock) that were not retracted; commands and ignored events are
+        none.
+        """
+        ...
+
+    async def begin_turn(self, event_id: str, persona: str, said: str) -> None:
+        """Note the persona current when the turn began (P11) and the text that was asked."""
+        ...
+
+    async def record_recall(self, event_id: str, recall: Recall) -> None:
+        """Note what this turn's search found (D2)."""
+        ...
+
+    async def answered(self, event_id: str, answer: str, state: JournalState, at: datetime) -> None:
+        """Note the answer and the new state (`answered` or `learned`)."""
+        ...
+
+    async def finish(self, event_id: str, state: JournalState) -> None:
+        """Set a final state (`learned`, `ignored` or `failed`); an ignored event keeps no text."""
+        ...
+
+    async def retract(self, event_id: str) -> None:
+        """Blank the texts of an event that was redacted or edited, keep its id.
+
+        The state stays as it is, except that an undecrypted event no longer waits: it is `ignored` from now on.
+        """
+        ...
+
+    async def prune(self, before: datetime) -> int:
+        """Blank the texts of finished events that arrived before this moment; return how many. Ids stay."""
+        ...
+
+
+class OutboxTable(Protocol):
+    """Events on their way to the homeserver."""
+
+    async def add(self, rows: Sequence[OutboxRow]) -> None:
+        """Store rows; one whose txn_id is already there is left alone."""
+        ...
+
+    async def pending(self, room_id: str | None = None) -> tuple[OutboxRow, ...]:
+        """Return rows not yet confirmed, in order of insertion."""
+        ...
+
+    async def sent(self, txn_id: str, event_id: str) -> None:
+        """Note that the homeserver took a row."""
+        ...
+
+    async def failed(self, txn_id: str, reason: str) -> None:
+        """Note that a row will never be taken (the bot was removed from the room, say)."""
+        ...
+
+    async def prune(self, before: datetime) -> int:
+        """Delete rows created before this moment that were sent or failed; return how many."""
+        ...
+
+
+class MemoryTable(Protocol):
+    """Durable memories with their vectors."""
+
+    async def of_list(self, key: ListKey) -> tuple[Memory, ...]:
+        """Return a list's memories by id: for a personal list that persona's and the user's global ones."""
+        ...
+
+    async def of_user(self, user_id: str) -> tuple[Memory, ...]:
+        """Return personal and global memories of a user over all personas, by id."""
+        ...
+
+    async def count_of_user(self, user_id: str) -> int:
+        """Count what P3 counts: personal and global memories over all personas."""
+        ...
+
+    async def count_of_list(self, key: ListKey) -> int:
+        """Count what a capacity is held against (D9): one scope and persona, global memories not among them."""
+        ...
+
+    async def get(self, ids: Sequence[int]) -> tuple[Memory, ...]:
+        """Return those of the ids that exist, by id."""
+        ...
+
+    async def insert(self, draft: Draft, now: datetime) -> Memory:
+        """Save a memory and return it: unused_days 0, counted_on today, created and updated now (D1)."""
+        ...
+
+    async def edit(self, memory_id: int, text: str, now: datetime) -> Memory:
+        """Set text and protection (D11), drop the stale vectors, leave the counters."""
+        ...
+
+    async def delete(self, ids: Sequence[int]) -> None:
+        """Delete memories with their vectors; mentions of them go too."""
+        ...
+
+    async def settle(self, settlement: Settlement) -> None:
+        """Apply counter changes; ids that no longer exist are ignored."""
+        ...
+
+    async def put_vector(self, memory_id: int, model_id: str, vector: Vector) -> None:
+        """Store the vector of a memory for one model."""
+        ...
+
+    async def vectors_of_list(self, key: ListKey, model_id: str, dim: int) -> tuple[tuple[int, ...], Vectors]:
+        """Return ids and float32[n, dim] of the list's memories that have a vector of this model, by id."""
+        ...
+
+    async def without_vector(self, model_id: str, limit: int) -> tuple[Memory, ...]:
+        """Return memories that still need a vector of this model (D17), most recently matched first."""
+        ...
+
+
+class CandidateTable(Protocol):
+    """Facts on probation, and the mentions that carried them."""
+
+    async def of_user(self, user_id: str) -> tuple[Candidate, ...]:
+        """Return a user's candidates by id."""
+        ...
+
+    async def prune(self, user_id: str, last_seen_before: datetime) -> int:
+        """Delete the user's candidates with last_seen earlier than this moment and return how many (P4)."""
+        ...
+
+    async def insert(self, user_id: str, text: str, origin: Origin, now: datetime) -> Candidate:
+        """Insert a candidate with one mention, by `origin.event` (P7)."""
+        ...
+
+    async def reinforce(self, candidate_id: int, event_id: str, now: datetime) -> Candidate | None:
+        """Add the mention of this event (P8). None: no such candidate, or this event has mentioned it before."""
+        ...
+
+    async def promoted(self, candidate_id: int, memory_id: int) -> None:
+        """Delete a candidate that became a memory and hand its mentions to it (P12)."""
+        ...
+
+    async def take_back(self, event_id: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Remove the mentions of an event that was redacted or edited.
+
+        Candidates lose one mention each; candidates and unprotected memories left without any mention are deleted.
+        Returns (ids of candidates touched, ids of memories deleted).
+        """
+        ...
+
+
+class UserTable(Protocol):
+    """Per-user counters of the rules."""
+
+    async def add_promoting_pass(self, user_id: str) -> int:
+        """Add one to the counter of passes that promoted (P13) and return it."""
+        ...
+
+
+class RoomTable(Protocol):
+    """What must be remembered of a room."""
+
+    async def encrypted(self, room_id: str) -> bool:
+        """Whether this room was ever seen encrypted."""
+        ...
+
+    async def mark_encrypted(self, room_ids: Sequence[str]) -> None:
+        """Remember for ever that rooms are encrypted."""
+        ...
+
+    async def persona(self, room_id: str) -> str:
+        """Return the room's current persona, `default` unless set."""
+        ...
+
+
+class EffectTable(Protocol):
+    """Results of effects, keyed by event and call number, so that a resumed turn or command repeats none."""
+
+    async def recorded(self, event_id: str, call: int) -> str | None:
+        """Return the recorded result, or None."""
+        ...
+
+    async def record(self, event_id: str, call: int, result: str) -> None:
+        """Record a result, in the transaction of the effect itself."""
+        ...
+
+    async def prune(self, before: datetime) -> int:
+        """Delete results of finished events that arrived before this moment; return how many."""
+        ...
+
+
+class UsageTable(Protocol):
+    """Tokens spent."""
+
+    async def add(self, event_id: str, user_id: str, room_id: str, purpose: str, usage: Usage, at: datetime) -> None:
+        """Record one model call; `purpose` is "reply" or "extraction"."""
+        ...
+
+
+class AccountTable(Protocol):
+    """The bot's own account as key and value: user and device id, tokens, cross-signing state. Never logged."""
+
+    async def get(self, key: str) -> str | None:
+        """Return the value of a key, or None."""
+        ...
+
+    async def set(self, key: str, value: str | None) -> None:
+        """Store a value; None removes the key."""
+        ...
+
+    async def all(self) -> dict[str, str]:
+        """Return every key with its value."""
+        ...
+
+
+class Tables(Protocol):
+    """All table families inside one open transaction."""
+
+    @property
+    def journal(self) -> JournalTable:
+        """Events in order of arrival."""
+        ...
+
+    @property
+    def outbox(self) -> OutboxTable:
+        """Events on their way out."""
+        ...
+
+    @property
+    def memories(self) -> MemoryTable:
+        """Durable memories and their vectors."""
+        ...
+
+    @property
+    def candidates(self) -> CandidateTable:
+        """Facts on probation and their mentions."""
+        ...
+
+    @property
+    def users(self) -> UserTable:
+        """Counters per user."""
+        ...
+
+    @property
+    def rooms(self) -> RoomTable:
+        """State per room."""
+        ...
+
+    @property
+    def effects(self) -> EffectTable:
+        """Results of effects."""
+        ...
+
+    @property
+    def usage(self) -> UsageTable:
+        """Tokens spent."""
+        ...
+
+    @property
+    def account(self) -> AccountTable:
+        """The bot's own account."""
+        ...
+
+
+class Store(Protocol):
+    """The database: everything happens in a transaction, which is there whole or not at all."""
+
+    def transaction(self) -> AbstractAsyncContextManager[Tables]:
+        """Open a transaction; committed at the end, rolled back on any exception, cancellation included."""
+        ...
