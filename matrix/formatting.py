@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import html
 import json
+import re
+from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
 import nh3
 from markdown_it import MarkdownIt
 from markdown_it.rules_inline.state_inline import Delimiter, StateInline
+from markdown_it.token import Token
 
 from matrix.splitting import split
 from memory.events import Answer
@@ -21,6 +25,8 @@ _INLINE = "a b br code del em i s span strong sub sup u"
 _TAGS = set(f"{_BLOCKS} {_INLINE}".split())
 _ATTRIBUTES: dict[str, set[str]] = {"*": set(), "a": {"href"}, "code": {"class"}, "ol": {"start"}}
 _SCHEMES = {"http", "https", "ftp", "mailto", "magnet"}
+_CODE = {"fence", "code_block"}
+_ESCAPE = re.compile(r"(?<!`)(`++)(?s:.+?)(?<!`)\1(?!`)|\\(?P<escaped>[!-/:-@\[-`{-~])")
 _UNSENDABLE = str.maketrans({"\0": "\N{REPLACEMENT CHARACTER}"})
 
 
@@ -29,16 +35,40 @@ def render(answer: Answer) -> tuple[str, ...]:
 
     Every part answers the same event, in its thread where there is one, and mentions the recipient and nobody else.
     """
-    text = answer.markdown.encode("utf-16", "surrogatepass").decode("utf-16", "replace").translate(_UNSENDABLE)
-    pieces = split(text, lambda markdown: _encoded_size(_content(markdown, answer)), BUDGET)
+    pieces = split(_sendable(answer.markdown), lambda markdown: _encoded_size(_content(markdown, answer)), BUDGET)
     contents = (_content(piece.markdown, answer) for piece in pieces if piece.text.strip())
     return tuple(json.dumps(content, ensure_ascii=False) for content in contents)
 
 
 def to_html(markdown: str) -> str:
     """Turn Markdown into HTML of the tags and attributes that the Matrix specification allows, without pills."""
+    return _html(_markdown.parse(markdown))
+
+
+def to_text(markdown: str) -> str:
+    """Return Markdown as it is read without a renderer: the backslashes of escapes go, except in code."""
+    return _text(markdown, _markdown.parse(markdown))
+
+
+def _sendable(text: str) -> str:
+    whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return whole.translate(_UNSENDABLE).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _text(markdown: str, tokens: Sequence[Token]) -> str:
+    code = {line for token in tokens if token.type in _CODE and token.map for line in range(*token.map)}
+    blocks = groupby(enumerate(markdown.split("\n")), key=lambda numbered: numbered[0] in code)
+    texts = ((is_code, "\n".join(line for _, line in lines)) for is_code, lines in blocks)
+    return "\n".join(text if is_code else _ESCAPE.sub(_unescaped, text) for is_code, text in texts)
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    return found["escaped"] or found[0]
+
+
+def _html(tokens: Sequence[Token]) -> str:
     rendered = nh3.clean(
-        _markdown.render(markdown),
+        _markdown.renderer.render(tokens, _markdown.options, {}),
         tags=_TAGS,
         attributes=_ATTRIBUTES,
         attribute_filter=_without_pills,
@@ -52,14 +82,15 @@ def to_html(markdown: str) -> str:
 
 
 def _content(markdown: str, answer: Answer) -> dict[str, Any]:
-    body = markdown.strip("\n")
+    tokens = _markdown.parse(markdown)
+    body = _text(markdown, tokens).strip("\n")
     content: dict[str, Any] = {
         "msgtype": "m.notice" if answer.notice else "m.text",
         "body": body,
         "m.mentions": {"user_ids": [answer.recipient]},
         "m.relates_to": _relation(answer),
     }
-    formatted = to_html(markdown)
+    formatted = _html(tokens)
     if formatted != html.escape(body, quote=False):
         content |= {"format": "org.matrix.custom.html", "formatted_body": formatted}
     return content

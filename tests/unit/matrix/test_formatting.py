@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from matrix.formatting import BUDGET, render, to_html
+from matrix.formatting import BUDGET, render, to_html, to_text
 from matrix.splitting import split
 from memory.events import Answer
 
@@ -123,8 +123,23 @@ def test_cuts_at_paragraphs() -> None:
     assert [text.strip() for part in parts for text in part["body"].split("\n\n")] == [p.strip() for p in paragraphs]
 
 
+@pytest.mark.parametrize(
+    ("markdown", "text"),
+    [
+        (r"Likes \*tea\*", "Likes *tea*"),
+        (r"\[x\] \\ \a `\*` ``\* ` \*`` \*", r"[x] \ \a `\*` ``\* ` \*`` *"),
+        ("\\*\n```\n\\*\n```\n\\*\n\n    \\*\n", "*\n```\n\\*\n```\n*\n\n    \\*\n"),
+        ("> ```\n> \\*\n> ```", "> ```\n> \\*\n> ```"),
+        ("`` \\* `", "`` * `"),
+    ],
+)
+def test_plain_text_has_no_escapes_outside_of_code(markdown: str, text: str) -> None:
+    assert to_text(markdown) == text
+
+
 def squeezed(text: str) -> str:
-    return re.sub(r"\s", "", text)
+    """What has to arrive: everything but white space and the backslashes of escapes."""
+    return re.sub(r"[\s\\]", "", text)
 
 
 AWKWARD = st.text(alphabet="a \n`~>|-*_#&<[]()\"'é漢😀\u0301\u200d\x07\r", min_size=1, max_size=60)
