@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import inspect
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from commands.table import commands_page
-from davenport.settings_fields import Key, keys, sections
+from davenport.settings_fields import Key, keys, sections, toml
 
 WIDTH = 100
 CONFIG_HEAD = """\
 # Settings of Davenport. Lines such as "# name = value" show the default, or nothing where none is set; remove the #
 # to set another value.
-# A variable overrules this file: DAVENPORT_MEMORY__MAX_PER_USER=80 sets max_per_user in [memory]; lists are
-# separated by spaces there. Keep secrets out of this file that way if others can read it.
+# A variable overrules this file: DAVENPORT_MEMORY__MAX_PER_USER=80 sets max_per_user in [memory]; lists are separated
+# by spaces there. A password or key may stand in a file of its own instead, named by the key with _file; keep that
+# file, or this one if it holds a secret, readable by its owner only.
 # MEMORY_DECAY_ENABLED=false in the environment turns the resting of memories off, whatever stands here.
 """
 PAGE_HEAD = """\
@@ -27,12 +28,16 @@ The bot reads `config.toml`, then the environment: the variable named in the las
 separated by spaces there). `MEMORY_DECAY_ENABLED=false` turns the resting of memories off whatever else is set. An
 unknown key or variable, a wrong type, a value out of bounds or a placeholder that was left in is refused at start,
 every fault at once, with the key, the place and what is allowed.
+
+Scope: `global` holds for the whole bot, `room` is looked up room by room (this version has no way yet to set one
+room apart). Acts at: `SIGHUP` takes effect when the bot re-reads its settings, `restart` at the next start. A secret
+may stand in a file of its own, named by the key with `_file`; to give both is refused.
 """
 
 
-def example_config() -> str:
-    """Return config.toml as it is handed out: placeholders to fill in, every default in a comment."""
-    return CONFIG_HEAD + "".join("\n" + _section(name) for name in sections())
+def example_config(given: Mapping[str, str] | None = None) -> str:
+    """Return config.toml: placeholders to fill in, or the texts given by dotted key; every default in a comment."""
+    return CONFIG_HEAD + "".join("\n" + _section(name, given or {}) for name in sections())
 
 
 def settings_page() -> str:
@@ -40,14 +45,22 @@ def settings_page() -> str:
     return PAGE_HEAD + "".join("\n" + _table(name) for name in sections())
 
 
-def _section(name: str) -> str:
+def _section(name: str, given: Mapping[str, str]) -> str:
     lines = [f"[{name}]", *_comment(_title(name))]
     for key in keys(name):
-        lines += ["", *_comment(key.field.description or ""), *_comment(f"Allowed: {key.allowed}."), _line(key)]
+        lines += ["", *_comment(key.field.description or ""), *_comment(_facts(key)), _line(key, given)]
     return "\n".join(lines) + "\n"
 
 
-def _line(key: Key) -> str:
+def _facts(key: Key) -> str:
+    return f"Allowed: {key.allowed}. Scope: {key.scope}. Changes act at {acts_at(key)}."
+
+
+def _line(key: Key, given: Mapping[str, str]) -> str:
+    if key.dotted in given:
+        return f"{key.name} = {toml(given[key.dotted])}"
+    if key.example is not None and given:
+        return f"# {key.name} ="
     if key.example is not None:
         return f"{key.name} = {key.example}"
     return f"# {key.name} = {key.default or ''}".rstrip()
@@ -67,13 +80,19 @@ def _table(name: str) -> str:
         "",
         _title(name),
         "",
-        "| Key | Meaning | Allowed | Default | Variable |",
-        "|---|---|---|---|---|",
+        "| Key | Meaning | Allowed | Default | Scope | Acts at | Variable |",
+        "|---|---|---|---|---|---|---|",
     ]
     for key in keys(name):
         default = "must be given" if key.field.is_required() else _code(key.default)
-        rows.append(f"| `{key.name}` | {key.field.description} | {key.allowed} | {default} | `{key.variable}` |")
+        cells = (f"`{key.name}`", key.field.description, key.allowed, default, key.scope, acts_at(key))
+        rows.append(f"| {' | '.join(map(str, cells))} | `{key.variable}` |")
     return "\n".join(rows) + "\n"
+
+
+def acts_at(key: Key) -> str:
+    """Say when a changed value acts."""
+    return "SIGHUP" if key.live else "restart"
 
 
 def _code(default: str | None) -> str:

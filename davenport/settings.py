@@ -1,4 +1,7 @@
-"""Every setting: its type, default, bounds and one line of help, stated once.
+"""Every setting: its type, default, bounds, scope and one line of help, stated once.
+
+A key's `json_schema_extra` may hold: `allowed`, what may be given in words; `example`, the placeholder in config.toml;
+`scope`, "room" where rooms may differ, else it is "global"; `live`, where it departs from its section's `live`.
 
 config.toml, docs/settings.md and the messages about faults are all made from what stands here. `settings_load` reads
 a file and the environment into these values.
@@ -6,8 +9,9 @@ a file and the environment into these values.
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
@@ -21,6 +25,9 @@ RULES = MemorySettings()
 WINDOW = ContextSettings()
 MODEL = LlmSettings()
 
+SecretFile = Annotated[Path | None, Field(strict=False)]
+HELD_IN_FILE = "the path of a file, relative to config.toml; readable by its owner only"
+
 
 def _holds_placeholder(value: object) -> bool:
     if isinstance(value, list | tuple):
@@ -29,16 +36,23 @@ def _holds_placeholder(value: object) -> bool:
 
 
 class Section(BaseModel):
-    """Base of the sections. Values are never converted: a number in quotes is a fault, not a number."""
+    """Base of the sections. Values are never converted: a number in quotes is a fault, not a number. An empty text is
+    the same as nothing where nothing is the default.
 
+    `live`: a changed value acts at SIGHUP; otherwise it waits for a restart. A secret key `x` has a sibling `x_file`,
+    the path of a file that holds it (`settings_secrets`).
+    """
+
+    live: ClassVar[bool] = False
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True, allow_inf_nan=False)
 
     @field_validator("*", mode="before")
     @classmethod
-    def _refuse_placeholder(cls, value: Any, info: ValidationInfo) -> Any:
+    def _refuse_placeholder_and_unset_empty(cls, value: Any, info: ValidationInfo) -> Any:
         if _holds_placeholder(value):
             raise PydanticCustomError("placeholder", "placeholder")
-        return value
+        unset = info.field_name is not None and value == "" and cls.model_fields[info.field_name].default is None
+        return None if unset else value
 
 
 class MatrixSection(Section):
@@ -54,10 +68,15 @@ class MatrixSection(Section):
         description="The Matrix user id of the bot.",
         json_schema_extra={"allowed": "a user id such as @davenport:example.org", "example": f"@{PLACEHOLDER}"},
     )
-    password: SecretStr = Field(
-        min_length=1,
+    password: SecretStr | None = Field(
+        default=None,
         description="The password of that account, for the first login; later starts use the stored token and device.",
-        json_schema_extra={"allowed": "the password, not empty", "example": PLACEHOLDER},
+        json_schema_extra={"allowed": "the password", "example": PLACEHOLDER},
+    )
+    password_file: SecretFile = Field(
+        default=None,
+        description="A file that holds the password instead.",
+        json_schema_extra={"allowed": HELD_IN_FILE},
     )
     display_name: str = Field(
         default="",
@@ -70,13 +89,14 @@ class MatrixSection(Section):
         pattern=r"^[^\s`]{0,15}[^\s`\w]$",
         description="What commands begin with. Choose another where a second bot in the same rooms uses this one.",
         json_schema_extra={
-            "allowed": "1 to 16 characters without white space or backtick, the last not a letter, digit or _"
+            "allowed": "1 to 16 characters without white space or backtick, the last not a letter, digit or _",
+            "live": True,
         },
     )
     ignore_users: Annotated[tuple[str, ...], Field(strict=False)] = Field(
         default=(),
         description="Users the bot never answers, such as bridged ghosts; * stands for anything.",
-        json_schema_extra={"allowed": 'a list of user ids or patterns such as "@irc_*:example.org"'},
+        json_schema_extra={"allowed": 'a list of user ids or patterns such as "@irc_*:example.org"', "live": True},
     )
 
 
@@ -98,28 +118,33 @@ class LlmSection(Section):
         description="The key for that server; the variable ANTHROPIC_API_KEY is read where this is not set.",
         json_schema_extra={"allowed": "the key"},
     )
+    api_key_file: SecretFile = Field(
+        default=None, description="A file that holds the key instead.", json_schema_extra={"allowed": HELD_IN_FILE}
+    )
     assistant_model: str = Field(
         default=MODEL.assistant_model,
         min_length=1,
         description="The model that answers.",
-        json_schema_extra={"allowed": "the name of a model"},
+        json_schema_extra={"allowed": "the name of a model", "live": True},
     )
     memory_model: str = Field(
         default=MODEL.memory_model,
         description="The model that finds facts to remember; empty: the one that answers.",
-        json_schema_extra={"allowed": "the name of a model, or empty"},
+        json_schema_extra={"allowed": "the name of a model, or empty", "live": True},
     )
     max_tokens: int = Field(
         default=MODEL.max_tokens,
         ge=1,
         le=128_000,
         description="How long an answer may be, thinking included, in tokens of the model.",
+        json_schema_extra={"live": True},
     )
     timeout_seconds: float = Field(
         default=MODEL.timeout_seconds,
         gt=0,
         le=3600,
         description="How long one call of the model may take, with all its retries.",
+        json_schema_extra={"live": True},
     )
     max_retries: int = Field(
         default=MODEL.max_retries,
@@ -131,14 +156,9 @@ class LlmSection(Section):
         default=MODEL.max_in_flight, ge=1, le=1000, description="Calls of the model running at one time."
     )
 
-    @field_validator("api_key", mode="before")
-    @classmethod
-    def _empty_is_unset(cls, value: Any) -> Any:
-        return None if value == "" else value
-
     def client(self) -> LlmSettings:
         """Return the values as the model client reads them."""
-        values = self.model_dump()
+        values = self.model_dump(exclude={"api_key_file"})
         values["api_key"] = self.api_key or SecretStr("")
         return LlmSettings(**values)
 
@@ -146,9 +166,11 @@ class LlmSection(Section):
 class MemorySection(Section):
     """What is remembered, and when it rests. The letters in brackets name rules of memory."""
 
+    live: ClassVar[bool] = True
     enabled: bool = Field(
         default=RULES.enabled,
         description="Learn facts from conversations (P2). Saving on request, recall and ageing go on without it.",
+        json_schema_extra={"scope": "room"},
     )
     promotion_threshold: int = Field(
         default=RULES.promotion_threshold,
@@ -214,14 +236,20 @@ class MemorySection(Section):
 class ContextSection(Section):
     """The window: what of a conversation the model is shown again."""
 
+    live: ClassVar[bool] = True
     max_messages: int = Field(
-        default=WINDOW.max_messages, ge=1, le=1000, description="Messages of a room or thread that are kept in view."
+        default=WINDOW.max_messages,
+        ge=1,
+        le=1000,
+        description="Messages of a room or thread that are kept in view.",
+        json_schema_extra={"scope": "room"},
     )
     timeout_minutes: int = Field(
         default=WINDOW.timeout_minutes,
         ge=1,
         le=525_600,
         description="Minutes after which a message is out of view.",
+        json_schema_extra={"scope": "room"},
     )
 
     def window(self) -> ContextSettings:
@@ -241,6 +269,7 @@ class EmbeddingsSection(Section):
 class JournalSection(Section):
     """What came in, kept so that nothing is lost or answered twice."""
 
+    live: ClassVar[bool] = True
     retention_days: int = Field(
         default=7, ge=1, le=3650, description="Days for which the texts of answered messages are kept."
     )
@@ -256,9 +285,31 @@ class StorageSection(Section):
     )
 
 
+class HttpSection(Section):
+    """Health and metrics over HTTP: /healthz, /readyz and /metrics, for a supervisor and for Prometheus."""
+
+    enabled: bool = Field(
+        default=False,
+        description="Open the port. Off by default: whoever reaches it may read the metrics, no password is asked for.",
+    )
+    host: str = Field(
+        default="127.0.0.1",
+        description="The address to listen at. Any but a loopback address lets other machines read the metrics.",
+        json_schema_extra={"allowed": "an IP address"},
+    )
+    port: int = Field(default=9708, ge=0, le=65_535, description="The port; 0 takes a free one and logs it.")
+
+    @field_validator("host")
+    @classmethod
+    def _is_an_address(cls, value: str) -> str:
+        ip_address(value)
+        return value
+
+
 class LogSection(Section):
     """What operators read."""
 
+    live: ClassVar[bool] = True
     level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="The least serious record that is written."
     )
@@ -277,6 +328,7 @@ class Settings(BaseSettings):
     embeddings: EmbeddingsSection = EmbeddingsSection()
     journal: JournalSection = JournalSection()
     storage: StorageSection = StorageSection()
+    http: HttpSection = HttpSection()
     log: LogSection = LogSection()
 
     @classmethod
@@ -293,5 +345,5 @@ class Settings(BaseSettings):
 
     def secrets(self) -> tuple[str, ...]:
         """Return the values that must never be written to a log."""
-        known = (self.matrix.password, self.llm.api_key)
-        return tuple(secret.get_secret_value() for secret in known if secret is not None)
+        values = [value for _, section in self for _, value in section]
+        return tuple(value.get_secret_value() for value in values if isinstance(value, SecretStr))

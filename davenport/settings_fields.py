@@ -9,6 +9,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
+from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from davenport.settings import Section, Settings
@@ -34,6 +35,23 @@ class Key:
     def variable(self) -> str:
         """The environment variable that sets it."""
         return f"DAVENPORT_{self.section}__{self.name}".upper()
+
+    @property
+    def scope(self) -> str:
+        """Whom a value holds for: "global", or "room" where each room may have its own."""
+        return self._extra("scope") or "global"
+
+    @property
+    def live(self) -> bool:
+        """Whether a changed value acts at SIGHUP; otherwise it waits for a restart."""
+        extra = self.field.json_schema_extra
+        value = extra.get("live") if isinstance(extra, dict) else None
+        return sections()[self.section].live if value is None else bool(value)
+
+    @property
+    def secret(self) -> bool:
+        """Whether the value must never be shown."""
+        return self.kind is SecretStr
 
     @property
     def kind(self) -> Any:
@@ -63,7 +81,7 @@ class Key:
         value = self.field.default
         if isinstance(value, Path):
             value = str(value)
-        return json.dumps(value, ensure_ascii=False)  # TOML writes the types used here like JSON
+        return toml(value)
 
     @property
     def example(self) -> str | None:
@@ -81,6 +99,11 @@ class Key:
             for attribute, word in BOUNDS.items():
                 if hasattr(constraint, attribute):
                     yield f"{word} {getattr(constraint, attribute)}"
+
+
+def toml(value: object) -> str:
+    """Return a value as TOML, which writes the types used here like JSON."""
+    return json.dumps(value, ensure_ascii=False)
 
 
 def sections() -> dict[str, type[Section]]:

@@ -18,6 +18,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
+from davenport import settings_secrets
 from davenport.settings import PLACEHOLDER, Settings
 from davenport.settings_fields import Key, all_keys, keys, sections
 from memory.errors import SettingsError
@@ -88,6 +89,7 @@ def load(path: Path, environ: Mapping[str, str] | None = None) -> Settings:
     faults = [*_unknown_variables(environ), *_switch_faults(environ), *_not_tables(table, path)]
     tables = {name: value for name, value in table.items() if name not in sections() or isinstance(value, dict)}
     tables.setdefault("matrix", {})  # so that each of its keys is named, not the section
+    faults += settings_secrets.fill_in(tables, environ, path)
     try:
         settings = _with_environment(environ)(**tables)
     except ValidationError as error:
@@ -161,10 +163,15 @@ def _guess(name: str, known: Iterable[str]) -> str:
 
 
 def _finished(settings: Settings, path: Path, environ: Mapping[str, str]) -> Settings:
-    folder = path.parent / settings.storage.data_dir.expanduser()
-    updates: dict[str, Any] = {"storage": settings.storage.model_copy(update={"data_dir": folder.resolve()})}
+    values = {name: dict(section) for name, section in settings}
+    for section, name in [
+        ("storage", "data_dir"),
+        *((file.section, file.name) for _, file in settings_secrets.secret_files()),
+    ]:
+        if (given := values[section][name]) is not None:
+            values[section][name] = (path.parent / given.expanduser()).resolve()
     if _switch(environ) is False:
-        updates["memory"] = settings.memory.model_copy(update={"decay_enabled": False})
+        values["memory"]["decay_enabled"] = False
     if settings.llm.api_key is None and environ.get(API_KEY):
-        updates["llm"] = settings.llm.model_copy(update={"api_key": SecretStr(environ[API_KEY])})
-    return Settings.model_validate(dict(settings) | updates)
+        values["llm"]["api_key"] = SecretStr(environ[API_KEY])
+    return Settings.model_validate(values)

@@ -193,5 +193,6 @@ def _scheduled(day: DayTurn, clock: Clock) -> AsyncIOScheduler:
     return scheduler
 
 
-def _password(settings: Settings) -> str:
-    return settings.matrix.password.get_secret_value()
+def _password(settings: Settings) -> str | None:
+    password = settings.matrix.password
+    return None if password is None else password.get_secret_value()

@@ -111,7 +111,10 @@ class Account:
 
     async def _log_in(self, client: Client, login: Login) -> Login:
         if self._password is None:
-            raise LoginFailed("there is no stored login: set matrix.password", permanent=True)
+            raise LoginFailed(
+                "there is no stored login: run `davenport init`, or set matrix.password or matrix.password_file",
+                permanent=True,
+            )
         body = {
             "type": "m.login.password",
             "identifier": {"type": "m.id.user", "user": self._user},
