@@ -203,7 +203,9 @@ async def with_kills(
         return await run.process.rows(run.juno.user_id)
 
 
-@pytest.mark.parametrize("encrypted", [False, True], ids=["plain", "encrypted"])
+@pytest.mark.parametrize(
+    "encrypted", [pytest.param(False, id="plain", marks=pytest.mark.slow), pytest.param(True, id="encrypted")]
+)
 async def test_killed_at_each_named_point_and_at_random(
     homeserver: Homeserver, new_user: NewUser, people: People, tmp_path: Path, encrypted: bool
 ) -> None:
