@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import logging
+
 from actors.messages import Deliver, Flush
 from actors.parts import Parts
 from actors.runtime import ActorSystem, Address
 from memory.events import Incoming, IncomingKind, SyncBatch
+
+log = logging.getLogger(__name__)
 
 
 class Intake:
@@ -30,7 +34,10 @@ class Intake:
             for echo in batch.echoes:
                 await tables.outbox.sent(echo.txn_id, echo.event_id)
         for entry in entries:
-            await self._system.tell(Address("room", entry.incoming.room_id), Deliver(entry))
+            event = entry.incoming
+            ids = {"event_id": event.event_id, "room_id": event.room_id, "user_id": event.sender}
+            log.info("journalled", extra={**ids, "kind": event.kind.value})
+            await self._system.tell(Address("room", event.room_id), Deliver(entry))
 
     async def resume(self) -> None:
         """Wake the actors that have unfinished work from before this start; they read it from storage.

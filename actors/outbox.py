@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -11,6 +12,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_aft
 from actors.messages import Flush
 from actors.parts import Parts
 from actors.runtime import Actor, Context
+from actors.tracing import following
 from memory.errors import MatrixError
 from memory.events import OutboxRow
 
@@ -47,6 +49,7 @@ class OutboxActor(Actor):
         self._store = parts.store
         self._matrix = parts.matrix
         self._clock = parts.clock
+        self._metrics = parts.metrics
         self._sending = False
 
     async def handle(self, message: object) -> None:
@@ -58,6 +61,8 @@ class OutboxActor(Actor):
                 self._sending = False
                 async with self._store.transaction() as tables:
                     await tables.outbox.sent(row.txn_id, event_id)
+                self._metrics.send("sent")
+                log.info("sent", extra={"event_id": row.event_id, "part": row.part, "sent_event_id": event_id})
                 await self._next()
             case _Refused(row, reason, permanent):
                 self._sending = False
@@ -81,12 +86,15 @@ class OutboxActor(Actor):
                 found = await self._matrix.find_sent(row)
                 if found is not None:
                     return _Taken(row, found)
-            async for attempt in _retrying():
-                with attempt:
+            async for attempt in _retrying(self._again):
+                with attempt, following(row.event_id):
                     return _Taken(row, await self._matrix.send(row))
         except MatrixError as error:
             return _Refused(row, str(error), error.permanent)
         raise AssertionError("retrying ends with a result or an error")
+
+    def _again(self, _state: RetryCallState) -> None:
+        self._metrics.send("retried")
 
     def _needs_a_look(self, row: OutboxRow) -> bool:
         """Whether the homeserver may have forgotten this transaction id."""
@@ -95,20 +103,23 @@ class OutboxActor(Actor):
     async def _give_up(self, row: OutboxRow, reason: str, *, permanent: bool) -> None:
         """Drop a row that will never be taken and go on; keep one that may be, for the next Flush."""
         if not permanent:
+            self._metrics.send("kept")
             log.warning("reply to %s is still unsent and kept: %s", row.event_id, reason)
             return
+        self._metrics.send("refused")
         log.error("reply to %s will never be sent: %s", row.event_id, reason)
         async with self._store.transaction() as tables:
             await tables.outbox.failed(row.txn_id, reason)
         await self._next()
 
 
-def _retrying() -> AsyncRetrying:
+def _retrying(again: Callable[[RetryCallState], None]) -> AsyncRetrying:
     """Retry what may pass, as long as the homeserver asks (retry_after) or with growing pauses."""
     return AsyncRetrying(
         retry=retry_if_exception(lambda error: isinstance(error, MatrixError) and not error.permanent),
         stop=stop_after_attempt(ATTEMPTS),
         wait=_pause,
+        before_sleep=again,
         reraise=True,
     )
 

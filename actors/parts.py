@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from actors.ports import Embedder, Matrix, Model, ScopeIndexes, SettingsSource
+from actors.metrics import NoMetrics
+from actors.ports import Embedder, Matrix, Metrics, Model, ScopeIndexes, SettingsSource
 from actors.store import Store
 from memory.events import Dispatcher
 from memory.types import Clock
@@ -22,3 +23,4 @@ class Parts:
     settings: SettingsSource
     dispatcher: Dispatcher
     clock: Clock
+    metrics: Metrics = field(default_factory=NoMetrics)

@@ -10,8 +10,10 @@ from datetime import datetime
 from actors.lists import Lists
 from actors.messages import PassAnswered
 from actors.parts import Parts
+from actors.ports import PassOutcome
 from actors.runtime import Work
 from actors.store import Tables
+from actors.tracing import following
 from memory import promotion
 from memory.errors import ModelError
 from memory.events import IncomingKind, JournalEntry, JournalState
@@ -89,6 +91,7 @@ class PassQueue:
             await tables.journal.finish(message.event_id, JournalState.LEARNED)
         self._pending.pop(running.seq)
         self._running = None
+        self._count(message, dropped=dropped, promoted=len(promoted))
         await self._lists.add(self._key(running.exchange.persona), promoted)
         await self._next()
 
@@ -107,6 +110,7 @@ class PassQueue:
                 return
             self._running = None if pending.dropped else await self._start(seq, pending.exchange)
             if self._running is None:
+                self._parts.metrics.extraction("dropped" if pending.dropped else "skipped")
                 async with self._parts.store.transaction() as tables:
                     await tables.journal.finish(pending.event_id, JournalState.LEARNED)
                 self._pending.pop(seq)
@@ -133,7 +137,8 @@ class PassQueue:
     async def _ask(self, request: ExtractionRequest) -> PassAnswered:
         event_id = request.exchange.event_id
         try:
-            extraction, usage = await self._parts.model.extract(request)
+            with following(event_id):
+                extraction, usage = await self._parts.model.extract(request)
         except ModelError as error:
             log.warning("extraction for %s could not run: %s", event_id, error)
             return PassAnswered(event_id, None)
@@ -166,6 +171,12 @@ class PassQueue:
         if promoted:
             await tables.users.add_promoting_pass(self._user_id)
         return tuple(promoted)
+
+    def _count(self, message: PassAnswered, *, dropped: bool, promoted: int) -> None:
+        outcome: PassOutcome = "dropped" if dropped else "failed" if message.extraction is None else "applied"
+        self._parts.metrics.extraction(outcome)
+        self._parts.metrics.memories("promoted", promoted)
+        log.info("learned", extra={"event_id": message.event_id, "outcome": outcome, "promoted": promoted})
 
     async def _record(self, tables: Tables, exchange: Exchange, usage: Usage) -> None:
         await tables.usage.add(

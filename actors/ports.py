@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from memory.types import (
     ListKey,
     Match,
     Persona,
+    TurnKind,
 )
 
 Vector = NDArray[np.float32]  # shape [dim], unit length
@@ -36,6 +37,37 @@ class SettingsSource(Protocol):
 
     def persona(self, name: str) -> Persona:
         """Return the persona of that name, or `default` where it no longer exists."""
+        ...
+
+
+TurnOutcome = Literal["answered", "failed", "error"]
+Stage = Literal["embed", "score", "settle", "prompt", "own", "store"]
+PassOutcome = Literal["applied", "failed", "dropped", "skipped"]
+Change = Literal["promoted", "saved", "recalled", "deleted"]
+SendOutcome = Literal["sent", "retried", "kept", "refused"]
+
+
+class Metrics(Protocol):
+    """What operators count. Never waits and never raises; is told no ids and no texts."""
+
+    def turn(self, kind: TurnKind, outcome: TurnOutcome) -> None:
+        """Count a turn that ended; "failed": by the model, "error": by a fault of the bot's own."""
+        ...
+
+    def stage(self, stage: Stage, seconds: float) -> None:
+        """Note how long one stage of a turn took; "own" is everything from its beginning to the model's request."""
+        ...
+
+    def extraction(self, outcome: PassOutcome) -> None:
+        """Count a pass that ended; "failed": P17, "dropped": P20, "skipped": P2, P3."""
+        ...
+
+    def memories(self, change: Change, count: int) -> None:
+        """Count memories that were promoted, saved on request, recalled (D6) or deleted by a person."""
+        ...
+
+    def send(self, outcome: SendOutcome) -> None:
+        """Count an attempt to send: taken, to be tried again, kept for later or refused for good."""
         ...
 
 

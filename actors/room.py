@@ -20,6 +20,7 @@ from actors.parts import Parts
 from actors.passes import exchange_of
 from actors.runtime import Actor, Address, Context
 from actors.saving import save
+from actors.tracing import following
 from actors.turn import Answered, Turn, TurnRunner
 from actors.typing_notice import TypingNotice
 from memory import window
@@ -140,15 +141,19 @@ class RoomActor(Actor):
         job.task = self.context.spawn(self._turn(turn))
 
     async def _turn(self, turn: Turn) -> _Done:
-        event_id = turn.entry.incoming.event_id
-        try:
-            return _Done(event_id, await self._turns.run(turn))
-        except Stopping:
-            raise  # the journal has it; the next start answers
-        except Exception:
-            log.exception("the turn of %s failed", event_id)
-            await self._apologise(turn.entry)
-            return _Done(event_id)
+        event_id, kind = turn.entry.incoming.event_id, turn.kind
+        with following(event_id):
+            try:
+                answered = await self._turns.run(turn)
+            except Stopping:
+                raise  # the journal has it; the next start answers
+            except Exception:
+                log.exception("the turn of %s failed", event_id)
+                self._parts.metrics.turn(kind, "error")
+                await self._apologise(turn.entry)
+                return _Done(event_id)
+        self._parts.metrics.turn(kind, "failed" if answered is None else "answered")
+        return _Done(event_id, answered)
 
     async def _command(self, entry: JournalEntry, command: object) -> _Done:
         event = entry.incoming
@@ -158,7 +163,8 @@ class RoomActor(Actor):
             Conversation(self.room_id, event.private, event.sender, self._persona),
         )
         try:
-            told = await self._parts.dispatcher.run(command, caller)
+            with following(event.event_id):
+                told = await self._parts.dispatcher.run(command, caller)
         except Refused as refusal:
             told = str(refusal)
         except Stopping:

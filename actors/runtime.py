@@ -8,6 +8,7 @@ Matrix: slow work is a task of the actor (`Context.spawn`) whose result comes ba
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
@@ -77,7 +78,8 @@ class Context:
         self.stopped = False
         self.tasks: set[asyncio.Task[None]] = set()
         self.actor: Actor | None = None
-        self.runner = asyncio.create_task(self._run(), name=str(address))
+        # A context of its own: an actor outlives the event whose work first needed it (actors/tracing.py).
+        self.runner = asyncio.create_task(self._run(), name=str(address), context=contextvars.Context())
 
     def spawn(self, work: Work) -> asyncio.Task[None]:
         """Run slow work as a task of this actor; what it returns, unless None, is told to the actor.
@@ -205,6 +207,11 @@ class ActorSystem:
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         await self._deliver(address, _Envelope(request, answer))
         return cast("R", await answer)
+
+    @property
+    def depths(self) -> tuple[int, ...]:
+        """How many messages wait in each loaded actor's mailbox, those of senders held back by a full one included."""
+        return tuple(cell.mailbox.qsize() + cell.senders for cell in self.cells.values())
 
     async def drain(self, seconds: float) -> bool:
         """Wait until no message is queued and no handler or task runs; False when that took too long."""

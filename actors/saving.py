@@ -37,6 +37,7 @@ async def save(owned: MemoryList, lists: Lists, request: SaveMemory, parts: Part
     if found is not None:
         owned.follow(found)
     await lists.add(owned.key, saved)
+    parts.metrics.memories("saved", len(saved))
     return told
 
 

@@ -16,6 +16,7 @@ from datetime import datetime
 from actors import texts
 from actors.answers import answering
 from actors.messages import ListScore, Score, Settled
+from actors.metrics import timed
 from actors.parts import Parts
 from actors.ports import Vector
 from actors.runtime import ActorSystem, Address
@@ -73,13 +74,16 @@ class TurnRunner:
     def __init__(self, parts: Parts, system: ActorSystem) -> None:
         self._parts = parts
         self._system = system
+        self._metrics = parts.metrics
 
     async def run(self, turn: Turn) -> Answered | None:
         """Answer a turn. None: the model failed; a sentence was sent and nothing is learned."""
         now = self._parts.clock.now()
         event = turn.entry.incoming
         settings = self._parts.settings.memory(event.room_id)
-        prompt = await self._prompt(turn, settings, now)
+        with timed(self._metrics, "own"):
+            prompt = await self._prompt(turn, settings, now)
+        log.debug("asking the model", extra={"event_id": event.event_id})
         toolbox = Toolbox(self._parts, self._system, event, turn.conversation, settings)
         try:
             async with turn.typing:
@@ -102,16 +106,17 @@ class TurnRunner:
         usable = {address.name: score.usable for address, score in scores.items()}
         found = {memory.id: memory for memories in usable.values() for memory in memories}
         recalled = recall.recalled if recall is not None else ()
-        return build_prompt(
-            persona=turn.persona,
-            room=usable.get(event.room_id, ()),
-            people=[(user, usable.get(user, ())) for user in people],
-            recalled=[found[memory_id] for memory_id in recalled if memory_id in found],
-            rest_after_days=decay.rest_after(settings),
-            history=turn.window.entries,
-            message=turn.message,
-            today=now.date(),
-        )
+        with timed(self._metrics, "prompt"):
+            return build_prompt(
+                persona=turn.persona,
+                room=usable.get(event.room_id, ()),
+                people=[(user, usable.get(user, ())) for user in people],
+                recalled=[found[memory_id] for memory_id in recalled if memory_id in found],
+                rest_after_days=decay.rest_after(settings),
+                history=turn.window.entries,
+                message=turn.message,
+                today=now.date(),
+            )
 
     async def _search(
         self, turn: Turn, lists: Sequence[Address], settings: MemorySettings, now: datetime
@@ -119,9 +124,12 @@ class TurnRunner:
         """Search once (D2) and settle; a turn whose search is already recorded only reads (a replay, D2)."""
         recorded = turn.entry.recall
         vector = await self._vector(turn, settings) if recorded is None else None
-        scores = await self._scores(turn, lists, settings, vector)
+        with timed(self._metrics, "score"):
+            scores = await self._scores(turn, lists, settings, vector)
         if recorded is None and vector is not None and len(scores) == len(lists):
-            recorded = await self._settle(turn, scores, settings, now)
+            with timed(self._metrics, "settle"):
+                recorded = await self._settle(turn, scores, settings, now)
+            self._metrics.memories("recalled", len(recorded.recalled))
         else:
             async with self._parts.store.transaction() as tables:
                 await tables.journal.begin_turn(turn.entry.incoming.event_id, turn.persona.name, turn.said)
@@ -132,7 +140,8 @@ class TurnRunner:
         if embedder is None or not decay.searches(turn.said, settings):
             return None
         try:
-            vectors = await embedder.embed([turn.said])
+            with timed(self._metrics, "embed"):
+                vectors = await embedder.embed([turn.said])
         except EmbeddingError as error:
             log.warning("no search for %s: %s", turn.entry.incoming.event_id, error)
             return None
@@ -180,10 +189,12 @@ class TurnRunner:
     async def _answer(self, turn: Turn, reply: Reply) -> Answered:
         event = turn.entry.incoming
         now = self._parts.clock.now()
-        async with answering(self._parts, self._system, event, reply.text) as tables:
-            await tables.journal.answered(event.event_id, reply.text, JournalState.ANSWERED, now)
-            for usage in reply.usage:
-                await tables.usage.add(event.event_id, event.sender, event.room_id, "reply", usage, now)
+        with timed(self._metrics, "store"):
+            async with answering(self._parts, self._system, event, reply.text) as tables:
+                await tables.journal.answered(event.event_id, reply.text, JournalState.ANSWERED, now)
+                for usage in reply.usage:
+                    await tables.usage.add(event.event_id, event.sender, event.room_id, "reply", usage, now)
+        log.info("answered", extra={"event_id": event.event_id, "model_calls": len(reply.usage)})
         exchange = Exchange(
             event_id=event.event_id,
             room_id=event.room_id,

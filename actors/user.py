@@ -110,6 +110,7 @@ class UserActor(Actor):
             await tables.memories.delete(result.done)
             await tables.effects.record(effect.event_id, effect.call, json.dumps([result.done, result.unknown]))
         self._lists.drop(result.done)
+        self._parts.metrics.memories("deleted", len(result.done))
         return result
 
     async def _edit(self, memory_id: int, text: str, effect: EffectKey) -> Memory:
@@ -134,6 +135,7 @@ class UserActor(Actor):
             await tables.memories.delete(ids)
             await tables.effects.record(effect.event_id, effect.call, str(len(ids)))
         self._lists.drop(ids)
+        self._parts.metrics.memories("deleted", len(ids))
         await self._passes.drop(None)
         return len(ids)
 

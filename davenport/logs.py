@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
+from actors.tracing import followed
+
 MASK = "********"
 # Libraries whose everyday records say nothing to an operator, or hold addresses with tokens in them.
 QUIETENED = (
@@ -78,11 +80,19 @@ class Masking(logging.Formatter):
 def configure(level: str, style: str, secrets: Iterable[str]) -> None:
     """Send every record of at least `level` to stderr as `style` ("text" or "json") lines."""
     handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(name_event)
     handler.setFormatter(Masking(JsonLines() if style == "json" else TextLines(), secrets))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     logging.captureWarnings(capture=True)
     for name in QUIETENED:
         logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def name_event(record: logging.LogRecord) -> bool:
+    """Give a record the id of the event that is being worked on, where its writer did not."""
+    if (event_id := followed()) is not None and not hasattr(record, "event_id"):
+        record.event_id = event_id
+    return True
 
 
 def _extra(record: logging.LogRecord) -> dict[str, Any]:
