@@ -22,6 +22,7 @@ _UNSEEN = frozenset("\u115f\u1160\u3164\uffa0\u2800" + _JOINERS)
 # One variation selector and one joiner after a character shape it; longer runs only carry hidden bytes.
 _SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
 _SHAPER_RUN = re.compile(f"([{_SELECTORS}]?[{_JOINERS}]?)[{_SELECTORS}{_JOINERS}]*")
+_SHAPER = re.compile(f"[{_SELECTORS}]")  # joiners are not printable, see _plain
 _TRAILING = ".!?…"
 _TAG = re.compile(r"[a-z][a-z0-9_]*")
 _ATTRIBUTE = re.compile(r'([a-z][a-z0-9_]*)="([^"]*)"')
@@ -31,14 +32,26 @@ def _kept(character: str) -> bool:
     return character in _KEPT_FORMATS or unicodedata.category(character) not in _DROPPED_CATEGORIES
 
 
+def _plain(text: str) -> bool:
+    """Whether nothing in the text can need removing, by checks that run in C: nearly every text is so.
+
+    What Python calls printable is in none of the dropped categories.
+    """
+    return text.isprintable() and (text.isascii() or _SHAPER.search(text) is None)
+
+
 def visible(text: str) -> str:
     """Return the text without control characters (line breaks and tabs stay) and characters that hide text."""
+    if _plain(text.replace("\n", "").replace("\t", "")):
+        return text
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
     return _SHAPER_RUN.sub(r"\1", "".join(c for c in lines if c in "\n\t" or _kept(c)))
 
 
 def clean(text: str) -> str:
     """Return the text as it may be stored (P18): on one line, trimmed, white space collapsed, nothing hidden in it."""
+    if _plain(text):  # the only printable white space is the space itself
+        return " ".join(text.split())
     spaced = "".join(" " if c.isspace() else c for c in text)
     return " ".join(visible(spaced).split())
 

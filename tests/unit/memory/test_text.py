@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 import unicodedata
 
 import pytest
@@ -7,7 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.errors import Refused
-from memory.text import MAX_CHARACTERS, blank, canonical, checked_fact, checked_text, clean, fence, unfence, visible
+from memory.text import (
+    _SHAPER_RUN,
+    MAX_CHARACTERS,
+    _kept,
+    blank,
+    canonical,
+    checked_fact,
+    checked_text,
+    clean,
+    fence,
+    unfence,
+    visible,
+)
 
 any_text = st.text(st.characters())
 
@@ -126,3 +139,25 @@ def test_a_forged_fence_inside_a_text_stays_text() -> None:
 def test_a_tag_that_could_break_the_fence_is_a_programming_error() -> None:
     with pytest.raises(ValueError, match="not a tag"):
         fence("a b", "text")
+
+
+def visible_by_character(text: str) -> str:
+    """`visible` without its shortcut: one character after the other."""
+    kept = "".join(c for c in text.replace("\r\n", "\n").replace("\r", "\n") if c in "\n\t" or _kept(c))
+    return _SHAPER_RUN.sub(r"\1", kept)
+
+
+def clean_by_character(text: str) -> str:
+    return " ".join(visible_by_character("".join(" " if c.isspace() else c for c in text)).split())
+
+
+def test_p18_every_printable_character_is_kept_and_the_space_is_the_only_white_one() -> None:
+    """What the shortcut of `visible` and `clean` relies on, for every character there is."""
+    printable = [character for character in map(chr, range(sys.maxunicode + 1)) if character.isprintable()]
+    assert [character for character in printable if not _kept(character)] == []
+    assert [character for character in printable if character.isspace()] == [" "]
+
+
+@given(any_text)
+def test_p18_the_shortcut_agrees_on_any_text(text: str) -> None:
+    assert (visible(text), clean(text)) == (visible_by_character(text), clean_by_character(text))
