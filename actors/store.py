@@ -8,7 +8,16 @@ from datetime import datetime
 from typing import Protocol
 
 from actors.ports import Vector, Vectors
-from memory.events import Incoming, JournalEntry, JournalState, OutboxRow, SyncBatch, Undecryptable
+from memory.events import (
+    Backlog,
+    Incoming,
+    JournalEntry,
+    JournalState,
+    OutboxRow,
+    SyncBatch,
+    Totals,
+    Undecryptable,
+)
 from memory.model import Usage
 from memory.types import Candidate, Draft, ListKey, Memory, Origin, Recall, Settlement
 
@@ -34,10 +43,6 @@ class JournalTable(Protocol):
 
     async def known(self, event_ids: Sequence[str]) -> frozenset[str]:
         """Return which of these event ids are journalled."""
-        ...
-
-    async def last_event(self, room_id: str) -> str | None:
-        """Return the event of this room that was journalled last."""
         ...
 
     async def waiting(self, room_id: str | None = None, session_id: str | None = None) -> tuple[Undecryptable, ...]:
@@ -82,10 +87,14 @@ class JournalTable(Protocol):
         ...
 
     async def retract(self, event_id: str) -> None:
-        """Blank the texts of an event that was redacted or edited, keep its id.
+        """Blank the texts of an event that was redacted or edited, keep its id. It is not worked on any more.
 
-        The state stays as it is, except that an undecrypted event no longer waits: it is `ignored` from now on.
+        What waited for its key or its turn is `ignored`, what was answered is `learned`.
         """
+        ...
+
+    async def retract_answer(self, event_id: str) -> None:
+        """Blank the answer to an event, which then leaves the window; nothing is learned from it any more."""
         ...
 
     async def prune(self, before: datetime) -> int:
@@ -110,6 +119,14 @@ class OutboxTable(Protocol):
 
     async def failed(self, txn_id: str, reason: str) -> None:
         """Note that a row will never be taken (the bot was removed from the room, say)."""
+        ...
+
+    async def retract(self, event_id: str) -> None:
+        """Blank the answer to an event: what was sent keeps its id alone, what was not is never sent."""
+        ...
+
+    async def answers(self, sent_event_id: str) -> str | None:
+        """Return the event that one of the bot's own events answers, None when it is not known (any more)."""
         ...
 
     async def prune(self, before: datetime) -> int:
@@ -208,6 +225,14 @@ class UserTable(Protocol):
         """Add one to the counter of passes that promoted (P13) and return it."""
         ...
 
+    async def forget_through(self, user_id: str, event_id: str) -> int:
+        """Note that nothing said up to this event is to be learned any more (P20); return its journal number."""
+        ...
+
+    async def forgotten_through(self, user_id: str) -> int:
+        """Return the journal number up to which nothing is to be learned any more, 0 when there is none (P20)."""
+        ...
+
 
 class RoomTable(Protocol):
     """What must be remembered of a room."""
@@ -265,6 +290,22 @@ class AccountTable(Protocol):
         ...
 
 
+class OverviewTable(Protocol):
+    """Sums for operators."""
+
+    async def backlog(self) -> Backlog:
+        """Return how many events wait to be sent, and since when the oldest does."""
+        ...
+
+    async def totals(self) -> Totals:
+        """Count memories, candidates, and the users who have any of either."""
+        ...
+
+    async def schema(self) -> int:
+        """Return the number of the schema."""
+        ...
+
+
 class Tables(Protocol):
     """All table families inside one open transaction."""
 
@@ -311,6 +352,11 @@ class Tables(Protocol):
     @property
     def account(self) -> AccountTable:
         """The bot's own account."""
+        ...
+
+    @property
+    def overview(self) -> OverviewTable:
+        """Sums for operators."""
         ...
 
 

@@ -15,7 +15,7 @@ from memory.types import TurnKind
 
 
 class CommandDispatcher:
-    """Recognises commands and carries them out; holds no state."""
+    """Recognises commands and carries them out; holds nothing but the prefix."""
 
     def __init__(
         self, system: System, settings: SettingsSource, *, prefix: str = DEFAULT_PREFIX, table: Table = TABLE
@@ -24,6 +24,10 @@ class CommandDispatcher:
         self._settings = settings
         self._prefix = prefix
         self._table = table
+
+    def use_prefix(self, prefix: str) -> None:
+        """Let commands begin with another prefix from the next message on."""
+        self._prefix = prefix
 
     def recognise(self, text: str, *, meant: bool = False) -> Recognised | None:
         """Read a text; None when it is no command of ours. Pure.

@@ -13,8 +13,10 @@ import typer
 
 from davenport import logs
 from davenport.pages import example_config
+from davenport.reload import Reloader
 from davenport.settings import Settings
 from davenport.settings_load import load
+from davenport.settings_secrets import readable_by_others
 from memory.errors import DavenportError
 
 log = logging.getLogger(__name__)
@@ -46,11 +48,13 @@ def _options(
 def run(
     config: Annotated[Path, typer.Option("--config", help="The settings file.")] = Path("config.toml"),
 ) -> None:
-    """Run the bot until SIGTERM or SIGINT, then finish what has begun."""
+    """Run the bot until SIGTERM or SIGINT, then finish what has begun. SIGHUP reads the settings again."""
     try:
         settings = load(config)
         logs.configure(settings.log.level, settings.log.format, settings.secrets())
-        asyncio.run(_serve(settings))
+        for line in readable_by_others(settings, config):
+            log.warning("%s", line)
+        asyncio.run(_serve(settings, Reloader(config, settings)))
     except DavenportError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from error
@@ -59,14 +63,15 @@ def run(
         raise typer.Exit(1) from error
 
 
-async def _serve(settings: Settings) -> None:
+async def _serve(settings: Settings, reloader: Reloader) -> None:
     from davenport import wiring  # noqa: PLC0415 - loads every library the bot runs on; faults of settings come first
 
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)  # a second signal changes nothing: stopping has begun
-    await wiring.run(settings, stop=stop)
+    loop.add_signal_handler(signal.SIGHUP, reloader.reload)
+    await wiring.run(settings, stop=stop, reloader=reloader)
 
 
 @app.command()

@@ -18,8 +18,12 @@ class DayTurn:
 
     def __init__(self, store: Store, *, retention_days: int) -> None:
         self._store = store
-        self._retention = timedelta(days=retention_days)
+        self.keep(retention_days)
         self.last: datetime | None = None
+
+    def keep(self, retention_days: int) -> None:
+        """Set how long texts are kept, from the next turn of the day on."""
+        self._retention = timedelta(days=retention_days)
 
     async def day_turn(self, now: datetime) -> None:
         """Blank texts of done events; delete sent rows and results past the retention. Candidates are not touched."""

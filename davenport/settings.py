@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, fi
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from index.settings import EmbeddingSettings
 from llm.settings import LlmSettings
 from memory.settings import ContextSettings, MemorySettings
 
@@ -24,6 +25,7 @@ PLACEHOLDER = "CHANGE-ME"
 RULES = MemorySettings()
 WINDOW = ContextSettings()
 MODEL = LlmSettings()
+EMBEDDINGS = EmbeddingSettings()
 
 SecretFile = Annotated[Path | None, Field(strict=False)]
 HELD_IN_FILE = "the path of a file, relative to config.toml; readable by its owner only"
@@ -211,7 +213,8 @@ class MemorySection(Section):
         default=None,
         ge=0,
         le=1,
-        description="Similarity from which a memory counts as used (D3); not set: what suits the embedder.",
+        description="Similarity from which a memory counts as used (D3); not set: 0.25, as measured for the built-in "
+        "embedder, or 0.3 for openai, which suits no model in particular.",
     )
     capacity_room: int = Field(
         default=RULES.capacity_room, ge=1, le=100_000, description="Memories one room's list holds (D9)."
@@ -260,10 +263,58 @@ class ContextSection(Section):
 class EmbeddingsSection(Section):
     """How memories are compared with what is said."""
 
-    provider: Literal["builtin", "none"] = Field(
-        default="builtin",
-        description="builtin: a small multilingual model inside the bot. none: no search, so nothing rests (D13).",
+    provider: Literal["builtin", "openai", "none"] = Field(
+        default=EMBEDDINGS.provider,
+        description="builtin: a small multilingual model inside the bot. openai: a server that speaks OpenAI's "
+        "/v1/embeddings, such as Ollama, vLLM or OpenAI; the other keys are for it. none: no search, so nothing rests "
+        "(D13).",
     )
+    base_url: str = Field(
+        default=EMBEDDINGS.base_url,
+        pattern=r"^https?://[^\s/]+\S*$",
+        description="The address of that server's API with its version; /embeddings is added.",
+        json_schema_extra={"allowed": "an http:// or https:// address"},
+    )
+    model: str = Field(
+        default=EMBEDDINGS.model,
+        validate_default=True,
+        description="The embedding model. Another model, or another length, embeds every memory anew (D17). Set "
+        "memory.match_threshold to what suits it.",
+        json_schema_extra={"allowed": "the name of a model; not empty for openai"},
+    )
+    api_key: SecretStr | None = Field(
+        default=None,
+        description="The key for that server, where it wants one.",
+        json_schema_extra={"allowed": "the key"},
+    )
+    api_key_file: SecretFile = Field(
+        default=None, description="A file that holds the key instead.", json_schema_extra={"allowed": HELD_IN_FILE}
+    )
+    timeout_seconds: float = Field(
+        default=EMBEDDINGS.timeout_seconds,
+        gt=0,
+        le=600,
+        description="How long an answer may wait for the search; then it is given without it (D7).",
+    )
+    dimensions: int | None = Field(
+        default=None,
+        ge=1,
+        le=16_384,
+        description="Numbers in a vector, for models that let one choose; not set: what the model gives.",
+    )
+
+    @field_validator("model")
+    @classmethod
+    def _named_where_needed(cls, value: str, info: ValidationInfo) -> str:
+        if info.data.get("provider") == "openai" and not value:
+            raise PydanticCustomError("no_model", "no model")
+        return value
+
+    def client(self) -> EmbeddingSettings:
+        """Return the values as the embedders read them."""
+        values = self.model_dump(exclude={"api_key_file"})
+        values["api_key"] = self.api_key or SecretStr("")
+        return EmbeddingSettings(**values)
 
 
 class JournalSection(Section):

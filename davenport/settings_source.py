@@ -14,7 +14,12 @@ class ConfiguredSettings:
     """
 
     def __init__(self, settings: Settings, *, embedder_threshold: float | None) -> None:
-        self._memory = settings.memory.rules(embedder_threshold)
+        self._threshold = embedder_threshold
+        self.use(settings)
+
+    def use(self, settings: Settings) -> None:
+        """Put other settings in force: a pass or turn that has begun keeps what it read (P5)."""
+        self._memory = settings.memory.rules(self._threshold)
         self._context = settings.context.window()
 
     def memory(self, room_id: str) -> MemorySettings:

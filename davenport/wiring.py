@@ -20,8 +20,12 @@ from actors.room import RoomActor
 from actors.runtime import ActorSystem
 from actors.user import UserActor
 from commands.dispatcher import CommandDispatcher
+from davenport import control, web
 from davenport.clock import SystemClock
 from davenport.day import DayTurn
+from davenport.metrics import MeasuredEmbedder, MeasuredModel, PrometheusMetrics
+from davenport.panel import Panel
+from davenport.reload import Reloader
 from davenport.settings import Settings
 from davenport.settings_source import ConfiguredSettings
 from davenport.stored import StoredForMatrix
@@ -46,19 +50,33 @@ DRAIN_SECONDS = 7.0  # what is not done by then is in the journal and goes on at
 
 
 class Bot:
-    """A running bot. `parts` are the ports as wired; `day_turn` does the day's housekeeping for a given moment."""
+    """A running bot. `parts` are the ports as wired; `day_turn` does the day's housekeeping for a given moment;
+    `panel` is what operators see; `http` the address and port of health and metrics, where they are served.
+    """
 
-    def __init__(self, parts: Parts, system: ActorSystem, intake: Intake, gateway: Gateway, day: DayTurn) -> None:
+    def __init__(
+        self,
+        parts: Parts,
+        system: ActorSystem,
+        gateway: Gateway,
+        day: DayTurn,
+        panel: Panel,
+        metrics: PrometheusMetrics,
+    ) -> None:
         self.parts = parts
         self.day_turn = day.day_turn
+        self.panel = panel
+        self.http: tuple[str, int] | None = None
         self._system = system
-        self._intake = intake
+        self._intake = Intake(parts, system)
         self._gateway = gateway
+        self._metrics = metrics
         self._resumed = False
 
     async def take(self, batch: SyncBatch) -> None:
         """Take one sync batch; after the first, whose echoes confirm what was sent, resume unfinished work."""
         await self._intake.take(batch)
+        self._metrics.batch(len(batch.events) + len(batch.late))
         if not self._resumed:
             self._resumed = True
             await self._intake.resume()
@@ -85,31 +103,43 @@ class Bot:
 
 @asynccontextmanager
 async def opened(
-    settings: Settings, *, clock: Clock, decorate: Callable[[Parts], Parts] = lambda parts: parts
+    settings: Settings,
+    *,
+    clock: Clock,
+    decorate: Callable[[Parts], Parts] = lambda parts: parts,
+    reloader: Reloader | None = None,
 ) -> AsyncIterator[Bot]:
     """Open a bot and log it in; everything is closed in reverse order at the end.
 
-    decorate: may wrap the ports before anything uses them. Raises StorageError, LoginFailed, and MatrixError for what
-    waiting does not mend.
+    decorate: may wrap the ports before anything uses them. reloader: brings changed settings. Operators are answered
+    from the time the database is open. Raises StorageError, LoginFailed, SettingsError where the HTTP port is taken,
+    and MatrixError for what waiting does not mend.
     """
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(await Database.open(settings.storage.data_dir))
-        client = await stack.enter_async_context(_client(settings, StoredForMatrix(store)))
-        model = await stack.enter_async_context(_model(settings.llm.client()))
-        embedder = build_embedder(settings.embeddings.provider)
+        panel, metrics = Panel(settings, store, clock), PrometheusMetrics()
+        await stack.enter_async_context(control.serving(settings.storage.data_dir, panel))
+        http = await stack.enter_async_context(web.serving(panel, metrics))
+        client = panel.client = await stack.enter_async_context(_client(settings, StoredForMatrix(store)))
+        model = panel.model = await stack.enter_async_context(_model(settings.llm.client()))
+        embedder = panel.embedder = build_embedder(settings.embeddings.client())
         threshold = embedder.match_threshold if embedder is not None else None
+        if embedder is not None:
+            stack.push_async_callback(embedder.aclose)
         source = ConfiguredSettings(settings, embedder_threshold=threshold)
-        system = ActorSystem({})
+        system = panel.system = ActorSystem({})
+        dispatcher = CommandDispatcher(system, source, prefix=settings.matrix.command_prefix)
         parts = decorate(
             Parts(
                 store=store,
                 indexes=FaissIndexes(),
-                embedder=embedder,
-                model=model,
+                embedder=None if embedder is None else MeasuredEmbedder(embedder, metrics),
+                model=MeasuredModel(model, metrics),
                 matrix=Sender(client, StoredForMatrix(store)),
                 settings=source,
-                dispatcher=CommandDispatcher(system, source, prefix=settings.matrix.command_prefix),
+                dispatcher=dispatcher,
                 clock=clock,
+                metrics=metrics,
             )
         )
         system.factories = {
@@ -118,24 +148,30 @@ async def opened(
             "outbox": lambda context: OutboxActor(context, parts),
         }
         stack.push_async_callback(system.close)
-        day = DayTurn(parts.store, retention_days=settings.journal.retention_days)
+        day = panel.day = DayTurn(parts.store, retention_days=settings.journal.retention_days)
         stack.callback(_scheduled(day, clock).shutdown, wait=False)
-        gateway = Gateway(
+        gateway = panel.gateway = Gateway(
             client,
             StoredForMatrix(store),
             CrossSigner(client, settings.storage.data_dir / CROSS_SIGNING_SEEDS, _password(settings)),
             ignore_users=settings.matrix.ignore_users,
         )
-        yield Bot(parts, system, Intake(parts, system), gateway, day)
+        if reloader is not None:
+            reloader.follow(_follower(panel, source, dispatcher, gateway, day, model))
+        bot = Bot(parts, system, gateway, day, panel, metrics)
+        bot.http = http
+        yield bot
 
 
-async def run(settings: Settings, *, stop: asyncio.Event) -> None:
+async def run(settings: Settings, *, stop: asyncio.Event, reloader: Reloader | None = None) -> None:
     """Run the bot until `stop` is set, also while it still waits for the homeserver.
 
-    Raises StorageError, LoginFailed, MatrixError.
+    Raises StorageError, LoginFailed, SettingsError, MatrixError.
     """
     async with AsyncExitStack() as stack:
-        opening = asyncio.create_task(stack.enter_async_context(opened(settings, clock=SystemClock())))
+        opening = asyncio.create_task(
+            stack.enter_async_context(opened(settings, clock=SystemClock(), reloader=reloader))
+        )
         stopping = asyncio.create_task(stop.wait())
         await asyncio.wait((opening, stopping), return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()
@@ -144,6 +180,27 @@ async def run(settings: Settings, *, stop: asyncio.Event) -> None:
             await asyncio.gather(opening, return_exceptions=True)
             return
         await opening.result().run(stop)
+
+
+def _follower(
+    panel: Panel,
+    source: ConfiguredSettings,
+    dispatcher: CommandDispatcher,
+    gateway: Gateway,
+    day: DayTurn,
+    model: AnthropicModel,
+) -> Callable[[Settings], None]:
+    """Return what puts changed settings in force: every key that is `live` acts here or in logs.configure."""
+
+    def use(settings: Settings) -> None:
+        panel.settings = settings
+        source.use(settings)
+        dispatcher.use_prefix(settings.matrix.command_prefix)
+        gateway.ignore(settings.matrix.ignore_users)
+        day.keep(settings.journal.retention_days)
+        model.use(settings.llm.client())
+
+    return use
 
 
 @asynccontextmanager

@@ -10,6 +10,7 @@ import asyncio
 import ipaddress
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
 import anthropic
 import httpx2
@@ -55,6 +56,27 @@ class AnthropicModel:
         self._settings = settings
         self._slots = asyncio.Semaphore(settings.max_in_flight)
         self._client = _client(settings, idle_seconds) if settings.api_key.get_secret_value() else None
+
+    def use(self, settings: LlmSettings) -> None:
+        """Let later calls ask other models, for other lengths and times; address and key stay as they are."""
+        self._settings = replace(
+            self._settings,
+            assistant_model=settings.assistant_model,
+            memory_model=settings.memory_model,
+            max_tokens=settings.max_tokens,
+            timeout_seconds=settings.timeout_seconds,
+        )
+
+    def describe(self) -> dict[str, object]:
+        """Say for operators whom it asks; never a key."""
+        settings = self._settings
+        return {
+            "provider": settings.provider,
+            "base_url": settings.base_url,
+            "assistant_model": settings.assistant_model,
+            "memory_model": settings.extraction_model,
+            "key": self._client is not None,
+        }
 
     async def aclose(self) -> None:
         """Close the connections."""

@@ -102,6 +102,15 @@ class Gateway:
             await asyncio.gather(upkeep, return_exceptions=True)
             await self._invitations.close()
 
+    @property
+    def rooms(self) -> int:
+        """How many rooms the bot is in, as last synced."""
+        return len(self._client.rooms)
+
+    def ignore(self, users: Iterable[str]) -> None:
+        """Replace whom the bot does not listen to, from the next batch on."""
+        self._reader.ignore(users)
+
     def stop(self) -> None:
         """Make `run` return as soon as the batch in the sink's hands is stored."""
         self._stop.set()

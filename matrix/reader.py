@@ -46,6 +46,10 @@ class Reader:
         self.decryptor = Decryptor(client)
         self.display_name = ""
 
+    def ignore(self, users: Iterable[str]) -> None:
+        """Replace the globs over user ids whose events are not read."""
+        self._ignore_users = tuple(users)
+
     def ignores(self, user_id: str) -> bool:
         """Whether this user is none the bot listens to."""
         return any(fnmatchcase(user_id, pattern) for pattern in self._ignore_users)

@@ -140,6 +140,23 @@ class OutboxRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Backlog:
+    """What of the outbox the homeserver does not have yet: how many rows, and when the oldest was stored."""
+
+    rows: int
+    oldest: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What is remembered over all rooms and people; `users` have a memory or a candidate."""
+
+    memories: int
+    candidates: int
+    users: int
+
+
+@dataclass(frozen=True, slots=True)
 class Caller:
     """Who gave a command, by which event and where."""
 

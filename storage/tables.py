@@ -10,6 +10,7 @@ from storage.effects import EffectRows
 from storage.journal import JournalRows
 from storage.memories import MemoryRows
 from storage.outbox import OutboxRows
+from storage.overview import OverviewRows
 from storage.rooms import RoomRows
 from storage.sql import Sql
 from storage.usage import UsageRows
@@ -29,6 +30,7 @@ class Tables:
     effects: EffectRows
     usage: UsageRows
     account: AccountRows
+    overview: OverviewRows
 
     @classmethod
     def over(cls, sql: Sql) -> Tables:
@@ -43,4 +45,5 @@ class Tables:
             effects=EffectRows(sql),
             usage=UsageRows(sql),
             account=AccountRows(sql),
+            overview=OverviewRows(sql),
         )

@@ -18,6 +18,7 @@ def write_config(tmp_path: Path) -> Callable[[str], Path]:
     def write(more: str = "", *, required: str = REQUIRED) -> Path:
         path = tmp_path / "config.toml"
         path.write_text(required + more, encoding="utf-8")
+        path.chmod(0o600)
         return path
 
     return write

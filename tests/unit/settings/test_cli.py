@@ -17,7 +17,7 @@ FAKE_WIRING = """
 import sys, types
 from memory.errors import LoginFailed, StorageError
 wiring = types.ModuleType("davenport.wiring")
-async def run(settings, *, stop):
+async def run(settings, *, stop, reloader):
 {body}
 wiring.run = run
 import davenport
