@@ -74,9 +74,23 @@ class Metrics(Protocol):
 class Embedder(Protocol):
     """Turns texts into unit vectors of one model."""
 
-    model_id: str
-    dim: int
-    match_threshold: float
+    @property
+    def model_id(self) -> str:
+        """Names the model whose vectors these are; changes whenever old vectors cannot be compared with new ones.
+
+        Only to be relied on once `dim` is known.
+        """
+        ...
+
+    @property
+    def dim(self) -> int | None:
+        """Numbers in a vector; None for a model elsewhere that has not answered yet. Known once a text was embedded."""
+        ...
+
+    @property
+    def match_threshold(self) -> float:
+        """The similarity from which a memory counts as used (D3) unless `memory.match_threshold` is set."""
+        ...
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Return float32[n, dim], rows of unit length. Raises EmbeddingError."""

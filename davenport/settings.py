@@ -264,7 +264,7 @@ class EmbeddingsSection(Section):
     """How memories are compared with what is said."""
 
     provider: Literal["builtin", "openai", "none"] = Field(
-        default=EMBEDDINGS.provider,
+        default="builtin",
         description="builtin: a small multilingual model inside the bot. openai: a server that speaks OpenAI's "
         "/v1/embeddings, such as Ollama, vLLM or OpenAI; the other keys are for it. none: no search, so nothing rests "
         "(D13).",

@@ -43,6 +43,10 @@ class BuiltinEmbedder:
             return np.empty((0, self.dim), dtype=np.float32)
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._encode, shortened)
 
+    async def aclose(self) -> None:
+        """Let the thread end."""
+        self._thread.shutdown(wait=False)
+
     def _encode(self, texts: list[str]) -> NDArray[np.float32]:
         try:
             rows = np.asarray(self._model.encode(texts), dtype=np.float32)

@@ -7,6 +7,7 @@ import pytest
 
 from index.builtin import MAX_CHARACTERS, BuiltinEmbedder
 from index.embedders import build_embedder
+from index.settings import EmbeddingSettings
 from memory.errors import EmbeddingError, SettingsError
 
 
@@ -72,13 +73,13 @@ async def test_the_threshold_lets_a_fitting_fact_through_and_small_talk_not(
 
 
 def test_d13_none_means_no_embedder() -> None:
-    assert build_embedder("none") is None
+    assert build_embedder(EmbeddingSettings("none")) is None
 
 
 def test_an_unknown_embedder_is_refused_naming_key_and_choices() -> None:
-    with pytest.raises(SettingsError, match=r"embeddings\.provider.*'bulitin'.*builtin, none"):
-        build_embedder("bulitin")
+    with pytest.raises(SettingsError, match=r"embeddings\.provider.*'bulitin'.*builtin, openai, none"):
+        build_embedder(EmbeddingSettings("bulitin"))
 
 
 def test_builtin_is_the_built_in_one() -> None:
-    assert isinstance(build_embedder("builtin"), BuiltinEmbedder)
+    assert isinstance(build_embedder(EmbeddingSettings("builtin")), BuiltinEmbedder)

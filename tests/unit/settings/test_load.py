@@ -241,3 +241,14 @@ def test_settings_made_in_code_read_no_environment(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("MATRIX", "{}")
     account = {"homeserver": "http://127.0.0.1:8008", "user_id": "@b:a.org", "password": "sesame-open"}
     assert Settings.model_validate({"matrix": account}).secrets() == ("sesame-open",)
+
+
+def test_the_openai_embedder_needs_a_model(write_config: WriteConfig) -> None:
+    with pytest.raises(SettingsError, match=r"embeddings\.model must be the name of a model; not empty for openai"):
+        load(write_config('[embeddings]\nprovider = "openai"'), {})
+    config = write_config('[embeddings]\nprovider = "openai"\nmodel = "m"\napi_key = "sk-embed"\ndimensions = 256')
+    settings = load(config, {"DAVENPORT_EMBEDDINGS__TIMEOUT_SECONDS": "2.5"})
+    given = settings.embeddings.client()
+    assert (given.model, given.dimensions, given.timeout_seconds) == ("m", 256, 2.5)
+    assert given.api_key.get_secret_value() == "sk-embed"
+    assert "sk-embed" in settings.secrets()
