@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from actors.actor import Address
 from actors.messages import Flush
 from actors.parts import Parts
-from actors.runtime import ActorSystem, Address
+from actors.runtime import ActorSystem
 from actors.store import Tables
 from memory.events import Answer, Incoming, OutboxRow
 
@@ -22,7 +24,7 @@ async def answering(
     Rows already there, from a run that was cut off, are left as they are.
     """
     answer = Answer(event.room_id, event.event_id, event.sender, markdown, event.thread_root, notice)
-    contents = parts.matrix.render(answer)
+    contents = await asyncio.to_thread(parts.matrix.render, answer)  # hostile Markdown takes seconds
     now = parts.clock.now()
     rows = [
         OutboxRow(

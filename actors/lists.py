@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 
+from actors.actor import Work
 from actors.messages import Embedded, ListScore
 from actors.parts import Parts
 from actors.ports import Embedder, Vector
-from actors.runtime import Work
 from memory import decay
 from memory.errors import EmbeddingError
 from memory.settings import MemorySettings
@@ -52,11 +52,15 @@ class MemoryList:
         """Compare what is usable in the conversation with a vector (D2, D8); nothing changes."""
         visible = tuple(memory for _, memory in sorted(self.memories.items()) if usable(memory, conversation, settings))
         if vector is None:
-            return ListScore(visible, frozenset(), ())
+            return ListScore(visible)
         if not self._indexes.has(self.key):  # evicted since it was last used
             await self._load_index()
         searched = frozenset(memory.id for memory in visible) & self._indexes.ids(self.key)
-        best = self._indexes.search(self.key, vector, searched, decay.MATCH_LIMIT, settings.match_threshold)
+        try:
+            best = self._indexes.search(self.key, vector, searched, decay.MATCH_LIMIT, settings.match_threshold)
+        except EmbeddingError as error:
+            log.error("the list of %s cannot be searched: %s", self.key.owner, error)
+            return ListScore(visible, failed=True)
         return ListScore(visible, searched, best)
 
     def follow(self, settlement: Settlement) -> None:
@@ -112,11 +116,12 @@ class Lists:
     async def add(self, key: ListKey, memories: Iterable[Memory]) -> None:
         """Put memories that were just saved into a list."""
         added = tuple(memories)
-        if added:
-            owned = await self.get(key)
-            for memory in added:
-                owned.put(memory)
-            self._embed_later(added)
+        if key not in self._loaded:
+            await self.get(key)  # which finds them in the database, without vectors
+            return
+        for memory in added:
+            self._loaded[key].put(memory)
+        self._embed_later(added)
 
     def follow(self, settlement: Settlement) -> None:
         """Pass counter changes to every loaded list."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Generic, TypeVar
 
 from actors.ports import Vector
@@ -10,6 +11,7 @@ from memory.events import JournalEntry
 from memory.model import Usage
 from memory.settings import MemorySettings
 from memory.types import Conversation, Draft, Exchange, Extraction, Match, Memory, Settlement
+from memory.window import Window
 
 R = TypeVar("R")
 
@@ -36,12 +38,14 @@ class ListScore:
     """One list's part of a search (D2): what was usable, what was comparable, and its best matches.
 
     `usable`: every memory visible in the conversation, by id, as it stood before the search. `searched`: the ids among
-    them that have a vector. `best`: at most three matches over the threshold.
+    them that have a vector. `best`: at most three matches over the threshold. `failed`: the list could not be read or
+    searched, and so the whole search failed (D7).
     """
 
-    usable: tuple[Memory, ...]
-    searched: frozenset[int]
-    best: tuple[Match, ...]
+    usable: tuple[Memory, ...] = ()
+    searched: frozenset[int] = frozenset()
+    best: tuple[Match, ...] = ()
+    failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,7 @@ class SaveMemory(Request[str]):
     conversation: Conversation
     settings: MemorySettings
     effect: EffectKey
+    now: datetime  # of the turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +169,19 @@ class TakenBack(Request[None]):
 
 
 # --- rooms and the outbox -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class OpenWindow(Request[Window]):
+    """Return the conversation window that a turn begins with; `members` are joined to the room."""
+
+    thread_root: str | None
+    members: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Wake:
+    """There is unfinished work in the journal; loading takes it up."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,10 @@ from datetime import timedelta
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_exponential_jitter
 
+from actors.actor import Actor
 from actors.messages import Flush
 from actors.parts import Parts
-from actors.runtime import Actor, Context
+from actors.runtime import Context
 from actors.tracing import following
 from memory.errors import MatrixError
 from memory.events import OutboxRow

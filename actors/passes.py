@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
+from actors.actor import Work
 from actors.lists import Lists
 from actors.messages import PassAnswered
 from actors.parts import Parts
 from actors.ports import PassOutcome
-from actors.runtime import Work
 from actors.store import Tables
 from actors.tracing import following
 from memory import promotion
@@ -36,11 +36,12 @@ class _Pending:
 
 @dataclass(frozen=True, slots=True)
 class _Running:
-    """The pass whose model call is in flight, with the settings read at its start (P5)."""
+    """The pass whose model call is in flight, with the settings and the moment read at its start (P5)."""
 
     seq: int
     exchange: Exchange
     settings: MemorySettings
+    now: datetime
     request: ExtractionRequest
 
 
@@ -54,11 +55,13 @@ class PassQueue:
         self._spawn = spawn
         self._pending: dict[int, _Pending] = {}
         self._running: _Running | None = None
+        self._forgotten_through = 0
 
     async def load(self) -> None:
         """Take up this user's turns that are not over and passes that are not done, from the journal."""
         async with self._parts.store.transaction() as tables:
             entries = await tables.journal.unfinished(sender=self._user_id)
+            self._forgotten_through = await tables.users.forgotten_through(self._user_id)
         for entry in entries:
             if entry.incoming.kind is IncomingKind.MESSAGE:
                 self._pending[entry.seq] = _Pending(entry.incoming.event_id, exchange_of(entry))
@@ -72,22 +75,28 @@ class PassQueue:
         """Note that a turn ended; without an exchange there is nothing to learn from it."""
         if exchange is None:
             self._pending.pop(seq, None)
-        elif self._running is None or self._running.seq != seq:
+        elif seq in self._pending or await self._is_unlearned(event_id):
             self._pending.setdefault(seq, _Pending(event_id)).exchange = exchange
         await self._next()
+
+    async def _is_unlearned(self, event_id: str) -> bool:
+        """Whether the pass of a turn whose beginning was not noted is still to come, and not done long since."""
+        async with self._parts.store.transaction() as tables:
+            entry = await tables.journal.get(event_id)
+        return entry is not None and entry.state is JournalState.ANSWERED
 
     async def answered(self, message: PassAnswered) -> None:
         """Apply the pass in flight, or drop it, and start the next one."""
         running = self._running
         if running is None or running.exchange.event_id != message.event_id:
             return  # an answer to an instance of this actor that is gone
-        dropped = self._pending[running.seq].dropped
+        dropped = self._is_dropped(running.seq)
         async with self._parts.store.transaction() as tables:
             if message.usage is not None:
                 await self._record(tables, running.exchange, message.usage)
             promoted: tuple[Memory, ...] = ()
             if message.extraction is not None and not dropped:
-                promoted = await self._apply(tables, running, message.extraction, self._parts.clock.now())
+                promoted = await self._apply(tables, running, message.extraction)
             await tables.journal.finish(message.event_id, JournalState.LEARNED)
         self._pending.pop(running.seq)
         self._running = None
@@ -95,11 +104,19 @@ class PassQueue:
         await self._lists.add(self._key(running.exchange.persona), promoted)
         await self._next()
 
-    async def drop(self, event_id: str | None) -> None:
-        """Drop the pass of one event, or (None) every pass whose turn has begun (P20)."""
+    async def drop(self, event_id: str) -> None:
+        """Drop the pass of an event that was redacted or edited (P20)."""
         for pending in self._pending.values():
-            pending.dropped |= event_id is None or pending.event_id == event_id
+            pending.dropped |= pending.event_id == event_id
         await self._next()
+
+    async def forget_through(self, seq: int) -> None:
+        """Drop every pass of what was said up to this journal number (P20)."""
+        self._forgotten_through = max(self._forgotten_through, seq)
+        await self._next()
+
+    def _is_dropped(self, seq: int) -> bool:
+        return self._pending[seq].dropped or seq <= self._forgotten_through
 
     async def _next(self) -> None:
         """Start the pass that is first in turn order, as soon as its turn is over."""
@@ -108,9 +125,10 @@ class PassQueue:
             pending = self._pending[seq]
             if pending.exchange is None:
                 return
-            self._running = None if pending.dropped else await self._start(seq, pending.exchange)
+            dropped = self._is_dropped(seq)
+            self._running = None if dropped else await self._start(seq, pending.exchange)
             if self._running is None:
-                self._parts.metrics.extraction("dropped" if pending.dropped else "skipped")
+                self._parts.metrics.extraction("dropped" if dropped else "skipped")
                 async with self._parts.store.transaction() as tables:
                     await tables.journal.finish(pending.event_id, JournalState.LEARNED)
                 self._pending.pop(seq)
@@ -120,19 +138,20 @@ class PassQueue:
     async def _start(self, seq: int, exchange: Exchange) -> _Running | None:
         """Begin a pass (P2-P6): None when this user or room is not to be learned from now."""
         settings = self._parts.settings.memory(exchange.room_id)
+        now = self._parts.clock.now()
         if not settings.enabled:
             return None
         async with self._parts.store.transaction() as tables:
             if not promotion.may_extract(await tables.memories.count_of_user(self._user_id), settings):
                 return None
-            before = promotion.prune_before(settings, self._parts.clock.now())
+            before = promotion.prune_before(settings, now)
             if before is not None:
                 await tables.candidates.prune(self._user_id, before)
             memories = await tables.memories.of_list(self._key(exchange.persona))
             candidates = await tables.candidates.of_user(self._user_id)
         place = Conversation(exchange.room_id, exchange.private, self._user_id, exchange.persona)
         shown = tuple(memory for memory in memories if usable(memory, place, settings))
-        return _Running(seq, exchange, settings, ExtractionRequest(exchange, shown, candidates))
+        return _Running(seq, exchange, settings, now, ExtractionRequest(exchange, shown, candidates))
 
     async def _ask(self, request: ExtractionRequest) -> PassAnswered:
         event_id = request.exchange.event_id
@@ -142,13 +161,14 @@ class PassQueue:
         except ModelError as error:
             log.warning("extraction for %s could not run: %s", event_id, error)
             return PassAnswered(event_id, None)
+        except Exception:
+            log.exception("extraction for %s failed", event_id)
+            return PassAnswered(event_id, None)
         return PassAnswered(event_id, extraction, usage)
 
-    async def _apply(
-        self, tables: Tables, running: _Running, extraction: Extraction, now: datetime
-    ) -> tuple[Memory, ...]:
+    async def _apply(self, tables: Tables, running: _Running, extraction: Extraction) -> tuple[Memory, ...]:
         """Carry out what the model found (P7-P12) inside the transaction of the pass."""
-        exchange, settings = running.exchange, running.settings
+        exchange, settings, now = running.exchange, running.settings, running.now
         candidates = await tables.candidates.of_user(self._user_id)
         take_up = promotion.take_up(extraction, candidates, running.request.memories)
         touched = [

@@ -166,8 +166,8 @@ class Matrix(Protocol):
         """Show or clear the typing notice. Never raises: a notice is not worth an answer."""
         ...
 
-    def members(self, room_id: str) -> frozenset[str]:
-        """Return the user ids joined to a room, as last synced."""
+    async def members(self, room_id: str) -> frozenset[str]:
+        """Return the user ids joined to a room, as last synced; asked for at first. Raises MatrixError."""
         ...
 
     def can_write_state(self, room_id: str, user_id: str) -> bool:

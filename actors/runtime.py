@@ -10,44 +10,19 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections import deque
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
+from actors.actor import Actor, Address, Work
 from actors.messages import R, Request
-from memory.errors import ActorFailed, MailboxFull, Refused, Stopping
+from memory.errors import ActorFailed, Refused, Stopping
 
 log = logging.getLogger(__name__)
 
-Work = Coroutine[Any, Any, object | None]
-
-
-class Address(NamedTuple):
-    """Who is meant: a kind of actor ("room", "user", "outbox") and a Matrix id."""
-
-    kind: str
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.name}"
-
-
-class Actor:
-    """Base of actors. Whatever an instance holds can be had again from storage by `load`."""
-
-    def __init__(self, context: Context) -> None:
-        self.context = context
-
-    async def load(self) -> None:
-        """Read state from storage; called before the first message, after a failure and after unloading."""
-
-    async def handle(self, message: object) -> object | None:
-        """Do one message; the return value answers an asker. Refused is an answer, any other exception a failure."""
-        raise TypeError(f"{type(self).__name__} does not understand {type(message).__name__}")
-
-    def unload(self) -> None:
-        """Let go of what is shared (an index, say) before the instance is dropped."""
+RELOADS, RELOAD_SECONDS = 3, 60.0  # so many failures within so long, and an actor is not reloaded by itself
 
 
 @dataclass(slots=True)
@@ -76,6 +51,7 @@ class Context:
         self.mailbox: asyncio.Queue[_Envelope] = asyncio.Queue(system.capacity)
         self.senders = 0
         self.stopped = False
+        self.failures: deque[float] = deque(maxlen=RELOADS)
         self.tasks: set[asyncio.Task[None]] = set()
         self.actor: Actor | None = None
         # A context of its own: an actor outlives the event whose work first needed it (actors/tracing.py).
@@ -133,8 +109,11 @@ class Context:
             raise
         except Exception as error:  # supervision: whatever a handler raises ends here
             log.error("%s failed on %s", self.address, type(envelope.message).__name__, exc_info=error)
+            loaded = self.actor is not None
             self._restart()
-            envelope.fail(ActorFailed(f"{self.address} failed: {error!r}"))
+            envelope.fail(ActorFailed(f"{self.address} failed: {type(error).__name__}"))
+            if loaded:
+                await self._come_back()
         else:
             envelope.succeed(answer)
         finally:
@@ -146,6 +125,17 @@ class Context:
             await actor.load()
             self.actor = actor
         return self.actor
+
+    async def _come_back(self) -> None:
+        """Load again at once, so that what the failed instance had begun goes on; but not for ever in a row."""
+        self.failures.append(asyncio.get_running_loop().time())
+        if len(self.failures) == RELOADS and self.failures[-1] - self.failures[0] < RELOAD_SECONDS:
+            log.error("%s fails again and again and is left until it gets another message", self.address)
+            return
+        try:
+            await self._loaded()
+        except Exception as error:
+            log.error("%s cannot be loaded again", self.address, exc_info=error)
 
     def _restart(self) -> None:
         for task in self.tasks:
@@ -194,14 +184,6 @@ class ActorSystem:
         """Put a message into a mailbox; waits while it is full. Raises Stopping."""
         await self._deliver(address, _Envelope(message))
 
-    def offer(self, address: Address, message: object) -> None:
-        """Put a message into a mailbox, or raise MailboxFull at once."""
-        try:
-            self._cell(address).mailbox.put_nowait(_Envelope(message))
-        except asyncio.QueueFull:
-            raise MailboxFull(f"{address} has {self.capacity} messages waiting") from None
-        self.expect()
-
     async def ask(self, address: Address, request: Request[R]) -> R:
         """Send a request and return its answer. Raises Refused, ActorFailed or Stopping."""
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -224,8 +206,8 @@ class ActorSystem:
         """Stop every actor; whoever still waits for an answer is told Stopping. What was not done is in the journal."""
         self._closed = True
         running = [task for cell in self.cells.values() for task in (*cell.tasks, cell.runner)]
-        for task in running:
-            task.cancel()
+        for cell in list(self.cells.values()):
+            cell.runner.cancel()  # which cancels its tasks, once: a second time would cut off their clean-up
         await asyncio.gather(*running, return_exceptions=True)
 
     async def _deliver(self, address: Address, envelope: _Envelope) -> None:

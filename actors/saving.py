@@ -15,7 +15,7 @@ async def save(owned: MemoryList, lists: Lists, request: SaveMemory, parts: Part
 
     Equal text in the same list and visibility is a match instead (P16). Raises Refused when the list is full (D10).
     """
-    now = parts.clock.now()
+    now = request.now
     effect = request.effect
     saved: list[Memory] = []
     found: Settlement | None = None
@@ -25,8 +25,9 @@ async def save(owned: MemoryList, lists: Lists, request: SaveMemory, parts: Part
             return recorded
         existing = _equal(owned, request.draft)
         if existing is not None:
-            found = Settlement(now, now.date(), used=(existing.id,))
-            await tables.memories.settle(found)
+            if request.settings.decay_enabled:  # else all counters are frozen (D13)
+                found = Settlement(now, now.date(), used=(existing.id,))
+                await tables.memories.settle(found)
             told = f"Already remembered as memory {existing.id}."
         else:
             count = await tables.memories.count_of_list(owned.key)

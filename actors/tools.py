@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
+from actors.actor import Address
 from actors.messages import EffectKey, SaveMemory
 from actors.parts import Parts
-from actors.runtime import ActorSystem, Address
+from actors.runtime import ActorSystem
 from llm.tools import SAVE_MEMORY, SaveMemoryArguments, save_memory_arguments
 from memory.errors import Refused
 from memory.events import Incoming
@@ -19,13 +22,20 @@ class Toolbox:
     """Runs the tool calls of one turn."""
 
     def __init__(
-        self, parts: Parts, system: ActorSystem, event: Incoming, conversation: Conversation, settings: MemorySettings
+        self,
+        parts: Parts,
+        system: ActorSystem,
+        event: Incoming,
+        conversation: Conversation,
+        settings: MemorySettings,
+        now: datetime,
     ) -> None:
         self._parts = parts
         self._system = system
         self._event = event
         self._conversation = conversation
         self._settings = settings
+        self._now = now
 
     async def run(self, call: ToolCall) -> ToolResult:
         """Carry out one call. Wrong arguments and refusals are error results and never had an effect (P16)."""
@@ -51,7 +61,7 @@ class Toolbox:
             text=arguments.text,
             source=Source.TOOL,
             origin=Origin(event.room_id, event.event_id, event.direct),
-            first_seen=self._parts.clock.now(),
+            first_seen=self._now,
         )
         owner = Address("room", event.room_id) if for_room else Address("user", event.sender)
-        return await self._system.ask(owner, SaveMemory(draft, self._conversation, self._settings, effect))
+        return await self._system.ask(owner, SaveMemory(draft, self._conversation, self._settings, effect, self._now))

@@ -10,27 +10,31 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from actors import texts
+from actors.actor import Address
 from actors.answers import answering
 from actors.messages import ListScore, Score, Settled
 from actors.metrics import timed
 from actors.parts import Parts
 from actors.ports import Vector
-from actors.runtime import ActorSystem, Address
+from actors.runtime import ActorSystem
 from actors.tools import TOOLS, Toolbox
 from memory import decay
 from memory.errors import ActorFailed, EmbeddingError, ModelError, ModelKeyMissing
-from memory.events import JournalEntry, JournalState
+from memory.events import Incoming, JournalEntry, JournalState
 from memory.model import Prompt, Reply
 from memory.prompt import build_prompt
 from memory.settings import MemorySettings
-from memory.types import Conversation, Exchange, Persona, Recall, TurnKind, WindowEntry
+from memory.text import blank, visible
+from memory.types import Conversation, Persona, Recall, TurnKind, WindowEntry
 from memory.window import Window, owners_today, participants, present
 
 log = logging.getLogger(__name__)
+
+BOT_AND_ONE = 2  # joined members of a room in which a private word can be said
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +61,15 @@ class Turn:
     def conversation(self) -> Conversation:
         """The place, as visibility sees it (D8)."""
         event = self.entry.incoming
-        return Conversation(event.room_id, event.private, event.sender, self.persona.name)
+        return conversation(event, self.members, self.persona.name)
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A turn that succeeded: what there is to learn from it and what the window gains."""
+    """A turn that succeeded, as the journal holds it now."""
 
-    exchange: Exchange
-    entries: tuple[WindowEntry, ...]
+    entry: JournalEntry
+    members: frozenset[str]
 
 
 class TurnRunner:
@@ -84,10 +88,12 @@ class TurnRunner:
         with timed(self._metrics, "own"):
             prompt = await self._prompt(turn, settings, now)
         log.debug("asking the model", extra={"event_id": event.event_id})
-        toolbox = Toolbox(self._parts, self._system, event, turn.conversation, settings)
+        toolbox = Toolbox(self._parts, self._system, event, turn.conversation, settings, now)
         try:
             async with turn.typing:
                 reply = await self._parts.model.reply(prompt, TOOLS, toolbox.run)
+                if blank(visible(reply.text)):
+                    raise ModelError("the model answered with nothing that can be seen")
         except ModelError as error:
             log.warning("no answer to %s: %s", event.event_id, error)
             await self._fail(turn, _sentence(error))
@@ -126,7 +132,7 @@ class TurnRunner:
         vector = await self._vector(turn, settings) if recorded is None else None
         with timed(self._metrics, "score"):
             scores = await self._scores(turn, lists, settings, vector)
-        if recorded is None and vector is not None and len(scores) == len(lists):
+        if recorded is None and vector is not None and not any(score.failed for score in scores.values()):
             with timed(self._metrics, "settle"):
                 recorded = await self._settle(turn, scores, settings, now)
             self._metrics.memories("recalled", len(recorded.recalled))
@@ -151,7 +157,7 @@ class TurnRunner:
     async def _scores(
         self, turn: Turn, lists: Sequence[Address], settings: MemorySettings, vector: Vector | None
     ) -> dict[Address, ListScore]:
-        """Ask every list; one that cannot be read is missing from the answer, and the search failed (D7)."""
+        """Ask every list; one that cannot be read says so, and the search failed (D7)."""
         request = Score(turn.conversation, settings, vector)
         answers = await asyncio.gather(
             *(self._system.ask(address, request) for address in lists), return_exceptions=True
@@ -161,7 +167,7 @@ class TurnRunner:
             if isinstance(answer, ListScore):
                 scores[address] = answer
             elif isinstance(answer, ActorFailed):
-                log.error("the list of %s cannot be read for %s", address, turn.entry.incoming.event_id)
+                scores[address] = ListScore(failed=True)
             else:
                 raise answer
         return scores
@@ -194,18 +200,16 @@ class TurnRunner:
                 await tables.journal.answered(event.event_id, reply.text, JournalState.ANSWERED, now)
                 for usage in reply.usage:
                     await tables.usage.add(event.event_id, event.sender, event.room_id, "reply", usage, now)
-        log.info("answered", extra={"event_id": event.event_id, "model_calls": len(reply.usage)})
-        exchange = Exchange(
-            event_id=event.event_id,
-            room_id=event.room_id,
-            user_id=event.sender,
+        entry = replace(
+            turn.entry,
+            state=JournalState.ANSWERED,
             persona=turn.persona.name,
-            direct=event.direct,
-            private=event.private,
             said=turn.said,
-            answered=reply.text,
+            answer=reply.text,
+            answered_at=now,
         )
-        return Answered(exchange, (turn.message, WindowEntry(event.event_id, None, reply.text, now)))
+        log.info("answered", extra={"event_id": event.event_id, "model_calls": len(reply.usage)})
+        return Answered(entry, turn.members)
 
     async def _fail(self, turn: Turn, sentence: str) -> None:
         event = turn.entry.incoming
@@ -215,3 +219,9 @@ class TurnRunner:
 
 def _sentence(error: ModelError) -> str:
     return texts.MODEL_KEY_MISSING if isinstance(error, ModelKeyMissing) else texts.MODEL_FAILED
+
+
+def conversation(event: Incoming, members: frozenset[str], persona: str) -> Conversation:
+    """Return the place of a turn or command (D8). Who has joined since the event was read hears nothing private."""
+    private = event.private and event.sender in members and len(members) <= BOT_AND_ONE
+    return Conversation(event.room_id, private, event.sender, persona)

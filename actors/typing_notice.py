@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import Callable
 from types import TracebackType
 
+from actors.actor import Work
 from actors.ports import Matrix
-from actors.runtime import Work
 
 REFRESH_SECONDS = 20.0
+CLEARING_SECONDS = 2.0  # a homeserver that hangs must not hold up a stop; its own notice runs out by itself
 
 
 class TypingNotice:
@@ -32,7 +33,8 @@ class TypingNotice:
     ) -> None:
         self._turns -= 1
         if not self._turns and self._keeper is not None:
-            self._keeper.cancel()  # a task of the actor: drain waits until it has cleared the notice
+            if not self._keeper.cancelling():  # a second time would cut off the clearing
+                self._keeper.cancel()  # a task of the actor: drain waits until it has cleared the notice
             self._keeper = None
 
     async def _keep(self) -> None:
@@ -41,4 +43,5 @@ class TypingNotice:
                 await self._matrix.typing(self._room_id, on=True)
                 await asyncio.sleep(REFRESH_SECONDS)
         finally:
-            await self._matrix.typing(self._room_id, on=False)
+            async with asyncio.timeout(CLEARING_SECONDS):
+                await self._matrix.typing(self._room_id, on=False)

@@ -4,67 +4,49 @@ from __future__ import annotations
 
 import json
 
-from actors.lists import Lists, MemoryList
 from actors.messages import (
     ClearMemories,
     Deleted,
     DeleteMemories,
     EditMemory,
     EffectKey,
-    Embedded,
     ListMemories,
     MemoryListing,
     PassAnswered,
-    SaveMemory,
-    Score,
-    Settled,
     TakenBack,
     TurnBegan,
     TurnOver,
 )
+from actors.owner import ListOwner
 from actors.parts import Parts
 from actors.passes import PassQueue
-from actors.runtime import Actor, Context
-from actors.saving import save
+from actors.runtime import Context
 from actors.store import Tables
 from memory.errors import Refused
 from memory.text import checked_text
-from memory.types import Conversation, ListKey, Memory, ScopeKind
+from memory.types import Conversation, Memory, ScopeKind
 from memory.visibility import listed
 
 
-class UserActor(Actor):
+class UserActor(ListOwner):
     """Serialises everything that changes one user's memories and candidates."""
 
+    kind = ScopeKind.PERSONAL
+
     def __init__(self, context: Context, parts: Parts) -> None:
-        super().__init__(context)
+        super().__init__(context, parts)
         self.user_id = context.address.name
-        self._parts = parts
-        self._lists = Lists(parts, context.spawn)
-        self._passes = PassQueue(self.user_id, parts, self._lists, context.spawn)
+        self._passes = PassQueue(self.user_id, parts, self.lists, context.spawn)
 
     async def load(self) -> None:
         """Take up the passes that an earlier run or instance left undone."""
         await self._passes.load()
 
-    def unload(self) -> None:
-        """Let go of the indexes."""
-        self._lists.unload()
-
     async def handle(self, message: object) -> object | None:
         """Dispatch one message; see actors/messages.py for what each means."""
         match message:
-            case Score(conversation, settings, vector):
-                owned = await self._own_list(conversation.persona)
-                return await owned.score(conversation, settings, vector)
-            case Settled(settlement):
-                self._lists.follow(settlement)
-            case Embedded():
-                await self._lists.store_vectors(message)
-            case SaveMemory():
-                return await self._save(message)
             case ListMemories(conversation):
-                return await self._list(conversation)
+                return await self._listing(conversation)
             case DeleteMemories(ids, effect):
                 return await self._delete(ids, effect)
             case EditMemory(memory_id, text, effect):
@@ -83,21 +65,14 @@ class UserActor(Actor):
                 return await super().handle(message)
         return None
 
-    async def _own_list(self, persona: str) -> MemoryList:
-        return await self._lists.get(ListKey(ScopeKind.PERSONAL, self.user_id, persona))
-
-    async def _save(self, request: SaveMemory) -> str:
-        owned = await self._own_list(request.conversation.persona)
-        return await save(owned, self._lists, request, self._parts)
-
-    async def _list(self, conversation: Conversation) -> MemoryListing:
-        settings = self._parts.settings.memory(conversation.room_id)
-        async with self._parts.store.transaction() as tables:
+    async def _listing(self, conversation: Conversation) -> MemoryListing:
+        settings = self.parts.settings.memory(conversation.room_id)
+        async with self.parts.store.transaction() as tables:
             everything = await tables.memories.of_user(self.user_id)
         return MemoryListing(*listed(everything, conversation, settings))
 
     async def _delete(self, ids: tuple[int, ...], effect: EffectKey) -> Deleted:
-        async with self._parts.store.transaction() as tables:
+        async with self.parts.store.transaction() as tables:
             recorded = await tables.effects.recorded(effect.event_id, effect.call)
             if recorded is not None:
                 done, unknown = json.loads(recorded)
@@ -109,40 +84,41 @@ class UserActor(Actor):
             )
             await tables.memories.delete(result.done)
             await tables.effects.record(effect.event_id, effect.call, json.dumps([result.done, result.unknown]))
-        self._lists.drop(result.done)
-        self._parts.metrics.memories("deleted", len(result.done))
+        self.lists.drop(result.done)
+        self.parts.metrics.memories("deleted", len(result.done))
         return result
 
     async def _edit(self, memory_id: int, text: str, effect: EffectKey) -> Memory:
         wording = checked_text(text)
-        async with self._parts.store.transaction() as tables:
+        async with self.parts.store.transaction() as tables:
             own = await self._own(tables, (memory_id,))
             if not own:
                 raise Refused(f"You have no memory {memory_id}.")
             if await tables.effects.recorded(effect.event_id, effect.call) is not None:
                 return own[0]
-            edited = await tables.memories.edit(memory_id, wording, self._parts.clock.now())
+            edited = await tables.memories.edit(memory_id, wording, self.parts.clock.now())
             await tables.effects.record(effect.event_id, effect.call, str(memory_id))
-        self._lists.replace(edited)
+        self.lists.replace(edited)
         return edited
 
     async def _clear(self, effect: EffectKey) -> int:
-        async with self._parts.store.transaction() as tables:
+        async with self.parts.store.transaction() as tables:
             recorded = await tables.effects.recorded(effect.event_id, effect.call)
             if recorded is not None:
                 return int(recorded)
             ids = [memory.id for memory in await tables.memories.of_user(self.user_id)]
             await tables.memories.delete(ids)
             await tables.effects.record(effect.event_id, effect.call, str(len(ids)))
-        self._lists.drop(ids)
-        self._parts.metrics.memories("deleted", len(ids))
-        await self._passes.drop(None)
+            through = await tables.users.forget_through(self.user_id, effect.event_id)
+        self.lists.drop(ids)
+        self.parts.metrics.memories("deleted", len(ids))
+        await self._passes.forget_through(through)
         return len(ids)
 
     async def _take_back(self, event_id: str) -> None:
-        async with self._parts.store.transaction() as tables:
+        async with self.parts.store.transaction() as tables:
             _, deleted = await tables.candidates.take_back(event_id)
-        self._lists.drop(deleted)
+        self.lists.drop(deleted)
         await self._passes.drop(event_id)
 
     async def _own(self, tables: Tables, ids: tuple[int, ...]) -> tuple[Memory, ...]:

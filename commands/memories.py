@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from actors.messages import ClearMemories, DeleteMemories, EditMemory, EffectKey, ListMemories
-from actors.runtime import Address
+from actors.actor import Address
 from commands import texts
 from commands.ports import System
 from commands.values import DeleteMine, EditMine

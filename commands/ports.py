@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol, TypeVar
 
 from actors.messages import Request
-from actors.runtime import Address
+from actors.actor import Address
 
 R = TypeVar("R")
 

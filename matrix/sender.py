@@ -84,10 +84,10 @@ class Sender:
         except MatrixError as error:
             log.debug("typing notice in %s: %s", room_id, error)
 
-    def members(self, room_id: str) -> frozenset[str]:
-        """Return the user ids joined to a room, as last synced; empty for a room that is not known."""
-        room = self._client.rooms.get(room_id)
-        return frozenset(user for user, member in room.users.items() if not member.invited) if room else frozenset()
+    async def members(self, room_id: str) -> frozenset[str]:
+        """Return the user ids joined to a room, as last synced; asked for at first. Raises MatrixError."""
+        room = await self._client.room_with_members(room_id)
+        return frozenset(user for user, member in room.users.items() if not member.invited)
 
     def can_write_state(self, room_id: str, user_id: str) -> bool:
         """Whether this user may change room state: creators from room version 12 on, and by power level."""

@@ -55,10 +55,6 @@ class LoginFailed(MatrixError):
     """The homeserver does not accept the configured credentials; the message names the key."""
 
 
-class MailboxFull(DavenportError):
-    """An actor has more work waiting than its mailbox may hold."""
-
-
 class ActorFailed(DavenportError):
     """A handler raised; the asker is told so instead of waiting for ever."""
 

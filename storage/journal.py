@@ -51,8 +51,12 @@ ORDER BY +seq DESC LIMIT ?
 """
 _RETRACT = """
 UPDATE journal SET body = '', text = '', said = NULL, answer = NULL, raw = NULL, session_id = NULL,
-    state = CASE state WHEN 'undecrypted' THEN 'ignored' ELSE state END
+    state = CASE WHEN state IN ('undecrypted', 'received') THEN 'ignored' WHEN state = 'answered' THEN 'learned'
+        ELSE state END
 WHERE event_id = ?
+"""
+_RETRACT_ANSWER = """
+UPDATE journal SET answer = NULL, state = CASE state WHEN 'answered' THEN 'learned' ELSE state END WHERE event_id = ?
 """
 _PRUNE = """
 UPDATE journal SET body = '', text = '', said = NULL, answer = NULL
@@ -94,11 +98,6 @@ class JournalRows:
         """Return which of these event ids are journalled."""
         found = await self._sql.rows(_KNOWN, json.dumps(list(event_ids)))
         return frozenset(event_id for (event_id,) in found)
-
-    async def last_event(self, room_id: str) -> str | None:
-        """Return the event of this room that was journalled last."""
-        row = await self._sql.row("SELECT event_id FROM journal WHERE room_id = ? ORDER BY seq DESC LIMIT 1", room_id)
-        return None if row is None else str(row[0])
 
     async def waiting(self, room_id: str | None = None, session_id: str | None = None) -> tuple[Undecryptable, ...]:
         """Return the undecrypted events in order of arrival: of one room or Megolm session where named, or all."""
@@ -150,11 +149,15 @@ class JournalRows:
             await self.retract(event_id)
 
     async def retract(self, event_id: str) -> None:
-        """Blank the texts of an event that was redacted or edited, keep its id; an unknown event is no matter.
+        """Blank the texts of an event that was redacted or edited, keep its id. It is not worked on any more.
 
-        The state stays as it is, except that an undecrypted event no longer waits: it is `ignored` from now on.
+        What waited for its key or its turn is `ignored`, what was answered is `learned`.
         """
         await self._sql.run(_RETRACT, event_id)
+
+    async def retract_answer(self, event_id: str) -> None:
+        """Blank the answer to an event, which then leaves the window; nothing is learned from it any more."""
+        await self._sql.run(_RETRACT_ANSWER, event_id)
 
     async def prune(self, before: datetime) -> int:
         """Blank the texts of finished events that arrived before this moment; return how many. Ids stay."""

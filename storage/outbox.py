@@ -17,6 +17,10 @@ _PENDING = """
 SELECT txn_id, room_id, event_id, part, content, created_at, device_id, sent_event_id FROM outbox
 WHERE sent_event_id IS NULL AND failure IS NULL
 """
+_RETRACT = """
+UPDATE outbox SET content = '{}', failure = CASE WHEN sent_event_id IS NULL THEN 'redacted' ELSE failure END
+WHERE event_id = ?
+"""
 _PRUNE = "DELETE FROM outbox WHERE created_at < ? AND (sent_event_id IS NOT NULL OR failure IS NOT NULL)"
 
 
@@ -47,6 +51,15 @@ class OutboxRows:
         await self._sql.run(
             "UPDATE outbox SET failure = ? WHERE txn_id = ? AND sent_event_id IS NULL", storable(reason), txn_id
         )
+
+    async def retract(self, event_id: str) -> None:
+        """Blank the answer to an event: what was sent keeps its id alone, what was not is never sent."""
+        await self._sql.run(_RETRACT, event_id)
+
+    async def answers(self, sent_event_id: str) -> str | None:
+        """Return the event that one of the bot's own events answers, None when it is not known (any more)."""
+        row = await self._sql.row("SELECT event_id FROM outbox WHERE sent_event_id = ?", sent_event_id)
+        return None if row is None else str(row[0])
 
     async def prune(self, before: datetime) -> int:
         """Delete rows created before this moment that were sent or failed; return how many."""

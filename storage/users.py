@@ -11,6 +11,13 @@ RETURNING promoting_passes
 """
 
 
+_FORGET_THROUGH = """
+INSERT INTO user_state (user_id, forgotten_through) SELECT ?, seq FROM journal WHERE event_id = ?
+ON CONFLICT (user_id) DO UPDATE SET forgotten_through = excluded.forgotten_through
+RETURNING forgotten_through
+"""
+
+
 class UserRows:
     """Rows of `user_state`."""
 
@@ -21,3 +28,13 @@ class UserRows:
         """Add one to the counter of passes that promoted (P13) and return it."""
         ((count,),) = await self._sql.rows(_COUNT_ONE_MORE, user_id)
         return int(count)
+
+    async def forget_through(self, user_id: str, event_id: str) -> int:
+        """Note that nothing said up to this event is to be learned any more (P20); return its journal number."""
+        row = await self._sql.row(_FORGET_THROUGH, user_id, event_id)
+        return 0 if row is None else int(row[0])
+
+    async def forgotten_through(self, user_id: str) -> int:
+        """Return the journal number up to which nothing is to be learned any more, 0 when there is none (P20)."""
+        row = await self._sql.row("SELECT forgotten_through FROM user_state WHERE user_id = ?", user_id)
+        return 0 if row is None else int(row[0])

@@ -63,7 +63,8 @@ CREATE UNIQUE INDEX mentions_of_memory ON mentions (memory_id, event_id);
 
 CREATE TABLE user_state (
     user_id TEXT PRIMARY KEY NOT NULL,
-    promoting_passes INTEGER NOT NULL DEFAULT 0 CHECK (promoting_passes >= 0)
+    promoting_passes INTEGER NOT NULL DEFAULT 0 CHECK (promoting_passes >= 0),
+    forgotten_through INTEGER NOT NULL DEFAULT 0 -- journal.seq: nothing said up to there is learned any more
 ) STRICT;
 
 CREATE TABLE room_state (
@@ -140,6 +141,8 @@ CREATE TABLE outbox (
     failure TEXT
 ) STRICT;
 
+CREATE INDEX outbox_event ON outbox (event_id);
+CREATE INDEX outbox_sent ON outbox (sent_event_id) WHERE sent_event_id IS NOT NULL;
 CREATE INDEX outbox_pending ON outbox (seq) WHERE sent_event_id IS NULL AND failure IS NULL;
 CREATE INDEX outbox_pending_of_room ON outbox (room_id) WHERE sent_event_id IS NULL AND failure IS NULL;
 

@@ -87,6 +87,7 @@ class Bot:
     async def restart(self) -> None:
         await self.crash()
         await self.start()
+        await self.deliver()
         await self.intake.resume()
 
     async def settle(self) -> None:

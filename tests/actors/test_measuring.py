@@ -10,8 +10,9 @@ from dataclasses import replace
 import pytest
 
 from actors import outbox
+from actors.actor import Actor, Address
 from actors.metrics import timed
-from actors.runtime import Actor, ActorSystem, Address
+from actors.runtime import ActorSystem
 from actors.tracing import followed, following
 from davenport.logs import JsonLines, name_event
 from memory.errors import MatrixError, ModelError

@@ -7,12 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from actors.messages import Score
-from actors.room import RoomActor
-from memory.errors import EmbeddingError, ModelError
+from memory.errors import EmbeddingError, ModelError, StorageError
 from memory.model import ToolCall
 from memory.settings import MemorySettings
-from memory.types import Memory
+from memory.types import ListKey, Memory, ScopeKind
+from storage.memories import MemoryRows
 from tests.actors.conftest import BAU, JUNO, ROOM, Bot, texts, until
 
 MOCHI = {"Mochi": "Cat is named Mochi"}
@@ -157,21 +156,25 @@ async def test_d7_a_failed_embedding_changes_nothing_and_the_reply_goes_on(
     assert "Cat is named Mochi" in prompt_start(bot)
 
 
-async def test_d7_an_unreadable_list_changes_nothing_in_the_others(bot: Bot, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_d7_an_unreadable_list_changes_nothing_in_the_others_and_costs_no_answer(
+    bot: Bot, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await knows_mochi(bot)
     bot.next_day()
-    handle = RoomActor.handle
+    read = MemoryRows.of_list
 
-    async def broken(self: RoomActor, message: object) -> object:
-        if isinstance(message, Score):
-            raise OSError("disk")
-        return await handle(self, message)
+    async def broken(self: MemoryRows, key: ListKey) -> object:
+        if key.kind is ScopeKind.ROOM:
+            raise StorageError("disk")
+        return await read(self, key)
 
+    await bot.restart()
     with monkeypatch.context() as patch:
-        patch.setattr(RoomActor, "handle", broken)
-        await bot.deliver(bot.message(GAMES))
-        await bot.settle()
+        patch.setattr(MemoryRows, "of_list", broken)
+        await bot.say(GAMES)
     assert [m.unused_days for m in await bot.memories()] == [0]
+    assert bot.matrix.bodies()[-1] == "answer"
+    assert "Cat is named Mochi" in prompt_start(bot)
 
 
 async def test_d8_what_was_said_in_private_stays_out_of_a_group_and_does_not_age_there(bot: Bot) -> None:

@@ -143,14 +143,14 @@ async def test_members_and_who_may_write_state(people: People, matrix_bot: Matri
     said = await bob.say(room_id, "hello")
     await matrix_bot.hears(said)
     me = matrix_bot.client.user_id
-    assert matrix_bot.sender.members(room_id) == {alice.user_id, bob.user_id, me}
+    assert await matrix_bot.sender.members(room_id) == {alice.user_id, bob.user_id, me}
     assert matrix_bot.sender.can_write_state(room_id, alice.user_id)
     assert not matrix_bot.sender.can_write_state(room_id, bob.user_id)
     await bob.client.request("POST", endpoint("rooms", room_id, "leave"), {})
     said = await alice.say(room_id, "only us")
     [heard] = await matrix_bot.hears(said)
     assert heard.alone
-    assert matrix_bot.sender.members(room_id) == {alice.user_id, me}
+    assert await matrix_bot.sender.members(room_id) == {alice.user_id, me}
 
 
 async def test_odd_events_are_skipped_and_the_sync_goes_on(people: People, matrix_bot: MatrixBot) -> None:

@@ -42,7 +42,7 @@ class FakeMatrix:
         self.typing_calls.append(on)
         (self.typing_on.add if on else self.typing_on.discard)(room_id)
 
-    def members(self, room_id: str) -> frozenset[str]:
+    async def members(self, room_id: str) -> frozenset[str]:
         return frozenset(self.joined[room_id])
 
     def can_write_state(self, room_id: str, user_id: str) -> bool:

@@ -3,6 +3,7 @@ from typing import cast
 
 import pytest
 
+from actors.actor import Address
 from actors.messages import (
     ClearMemories,
     Deleted,
@@ -13,7 +14,6 @@ from actors.messages import (
     MemoryListing,
     Request,
 )
-from actors.runtime import Address
 from commands.dispatcher import CommandDispatcher
 from commands.ports import R
 from commands.table import TABLE, Permission, Row, Table, lines

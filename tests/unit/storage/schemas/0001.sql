@@ -142,9 +142,10 @@ CREATE TABLE usage (
 INSERT INTO "usage" VALUES(1,'$e1','@alice:example.org','!kitchen:example.org','reply','model',1,2,3,4,'2026-03-01T12:00:00.000250+00:00');
 CREATE TABLE user_state (
     user_id TEXT PRIMARY KEY NOT NULL,
-    promoting_passes INTEGER NOT NULL DEFAULT 0 CHECK (promoting_passes >= 0)
+    promoting_passes INTEGER NOT NULL DEFAULT 0 CHECK (promoting_passes >= 0),
+    forgotten_through INTEGER NOT NULL DEFAULT 0 -- journal.seq: nothing said up to there is learned any more
 ) STRICT;
-INSERT INTO "user_state" VALUES('@alice:example.org',1);
+INSERT INTO "user_state" VALUES('@alice:example.org',1,0);
 CREATE INDEX memories_of_scope ON memories (scope_id);
 CREATE INDEX candidates_of_user ON memory_candidates (user_id);
 CREATE INDEX mentions_by_event ON mentions (event_id);
@@ -157,6 +158,8 @@ CREATE INDEX journal_window ON journal (room_id, thread_root, answered_at)
     WHERE said IS NOT NULL AND answer IS NOT NULL;
 CREATE INDEX journal_texts ON journal (received_at)
     WHERE body <> '' OR text <> '' OR said IS NOT NULL OR answer IS NOT NULL;
+CREATE INDEX outbox_event ON outbox (event_id);
+CREATE INDEX outbox_sent ON outbox (sent_event_id) WHERE sent_event_id IS NOT NULL;
 CREATE INDEX outbox_pending ON outbox (seq) WHERE sent_event_id IS NULL AND failure IS NULL;
 CREATE INDEX outbox_pending_of_room ON outbox (room_id) WHERE sent_event_id IS NULL AND failure IS NULL;
 DELETE FROM "sqlite_sequence";

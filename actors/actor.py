@@ -1,0 +1,38 @@
+"""What an actor is, and how it is addressed; `actors.runtime` runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from actors.runtime import Context
+
+Work = Coroutine[Any, Any, object | None]
+
+
+class Address(NamedTuple):
+    """Who is meant: a kind of actor ("room", "user", "outbox") and a Matrix id."""
+
+    kind: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"
+
+
+class Actor:
+    """Base of actors. Whatever an instance holds can be had again from storage by `load`."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+
+    async def load(self) -> None:
+        """Read state from storage; called before the first message, after a failure and after unloading."""
+
+    async def handle(self, message: object) -> object | None:
+        """Do one message; the return value answers an asker. Refused is an answer, any other exception a failure."""
+        raise TypeError(f"{type(self).__name__} does not understand {type(message).__name__}")
+
+    def unload(self) -> None:
+        """Let go of what is shared (an index, say) before the instance is dropped."""

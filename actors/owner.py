@@ -1,0 +1,63 @@
+"""What the room actor and the user actor do alike: own lists, score them, save into them."""
+
+from __future__ import annotations
+
+import logging
+
+from actors.actor import Actor
+from actors.lists import Lists, MemoryList
+from actors.messages import Embedded, ListScore, SaveMemory, Score, Settled
+from actors.parts import Parts
+from actors.runtime import Context
+from actors.saving import save
+from memory.errors import EmbeddingError, StorageError
+from memory.types import ListKey, ScopeKind
+
+log = logging.getLogger(__name__)
+
+
+class ListOwner(Actor):
+    """Owner of the lists of one room or one user, named by its address."""
+
+    kind: ScopeKind
+
+    def __init__(self, context: Context, parts: Parts) -> None:
+        super().__init__(context)
+        self.parts = parts
+        self.lists = Lists(parts, context.spawn)
+
+    def unload(self) -> None:
+        """Let go of the indexes."""
+        self.lists.unload()
+
+    async def handle(self, message: object) -> object | None:
+        """Do what every owner of lists does."""
+        match message:
+            case Score():
+                return await self._score(message)
+            case Settled(settlement):
+                self.lists.follow(settlement)
+            case Embedded():
+                await self.lists.store_vectors(message)
+            case SaveMemory():
+                owned = await self._list(message.conversation.persona)
+                return await save(owned, self.lists, message, self.parts)
+            case _:
+                return await super().handle(message)
+        return None
+
+    async def _list(self, persona: str) -> MemoryList:
+        return await self.lists.get(self.key(persona))
+
+    def key(self, persona: str) -> ListKey:
+        """Return the key of this owner's list for a persona."""
+        return ListKey(self.kind, self.context.address.name, persona)
+
+    async def _score(self, request: Score) -> ListScore:
+        """Score a list; one that cannot be read fails the search (D7) and nothing else."""
+        try:
+            owned = await self._list(request.conversation.persona)
+            return await owned.score(request.conversation, request.settings, request.vector)
+        except (StorageError, EmbeddingError) as error:
+            log.error("the list of %s cannot be read: %s", self.context.address, error)
+            return ListScore(failed=True)

@@ -1,0 +1,70 @@
+"""The conversation windows of one room: its main timeline's and its threads', read from the journal when first used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from actors.parts import Parts
+from memory import window
+from memory.events import JournalEntry
+from memory.settings import ContextSettings
+from memory.types import WindowEntry
+from memory.window import Window
+
+
+class Windows:
+    """Windows by thread root, None for the main timeline."""
+
+    def __init__(self, room_id: str, parts: Parts) -> None:
+        self._room_id = room_id
+        self._parts = parts
+        self._open: dict[str | None, Window] = {}
+
+    async def open(self, thread_root: str | None, members: frozenset[str]) -> Window:
+        """Return the window that a turn begins with; `members` are joined to the room."""
+        settings, now = self._parts.settings.context(self._room_id), self._parts.clock.now()
+        if thread_root not in self._open:
+            self._close_old(settings, now)
+            past = [entry for turn in await self._past(thread_root, settings, now) for entry in entries_of(turn)]
+            self._open[thread_root] = window.extend(Window(), past, settings, now, members)
+        return self._extend(thread_root, (), members)
+
+    def add(self, turn: JournalEntry, members: frozenset[str]) -> None:
+        """Add an answered turn; where the window is not open, the journal has it."""
+        if turn.incoming.thread_root in self._open:
+            self._extend(turn.incoming.thread_root, entries_of(turn), members)
+
+    def leave(self, turn: JournalEntry) -> None:
+        """Take a message and its answer out."""
+        thread_root = turn.incoming.thread_root
+        if thread_root in self._open:
+            self._open[thread_root] = window.without(self._open[thread_root], turn.incoming.event_id)
+
+    def _extend(self, thread_root: str | None, entries: Sequence[WindowEntry], members: frozenset[str]) -> Window:
+        settings, now = self._parts.settings.context(self._room_id), self._parts.clock.now()
+        self._open[thread_root] = window.extend(self._open[thread_root], entries, settings, now, members)
+        return self._open[thread_root]
+
+    async def _past(
+        self, thread_root: str | None, settings: ContextSettings, now: datetime
+    ) -> tuple[JournalEntry, ...]:
+        since = now - timedelta(minutes=settings.timeout_minutes)
+        async with self._parts.store.transaction() as tables:
+            return await tables.journal.window(self._room_id, thread_root, since, settings.max_messages)
+
+    def _close_old(self, settings: ContextSettings, now: datetime) -> None:
+        """Forget windows in which nothing was said for so long that they would be empty."""
+        limit = timedelta(minutes=settings.timeout_minutes)
+        for thread_root, each in list(self._open.items()):
+            if all(now - entry.at > limit for entry in each.entries):
+                del self._open[thread_root]
+
+
+def entries_of(turn: JournalEntry) -> tuple[WindowEntry, WindowEntry]:
+    """Return what an answered turn leaves in the window: the message and the answer."""
+    event = turn.incoming
+    return (
+        WindowEntry(event.event_id, event.sender, turn.said or "", turn.received_at),
+        WindowEntry(event.event_id, None, turn.answer or "", turn.answered_at or turn.received_at),
+    )
