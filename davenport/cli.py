@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
@@ -12,14 +15,19 @@ from typing import Annotated
 import typer
 
 from davenport import logs
+from davenport.control_client import ask
 from davenport.pages import example_config
 from davenport.reload import Reloader
 from davenport.settings import Settings
 from davenport.settings_load import load
 from davenport.settings_secrets import readable_by_others
+from davenport.status import as_text
 from memory.errors import DavenportError
 
 log = logging.getLogger(__name__)
+
+Config = Annotated[Path, typer.Option("--config", help="The settings file.")]
+DEFAULT_CONFIG = Path("config.toml")
 
 app = typer.Typer(
     help="A Matrix bot with a memory that stays true.",
@@ -45,9 +53,7 @@ def _options(
 
 
 @app.command()
-def run(
-    config: Annotated[Path, typer.Option("--config", help="The settings file.")] = Path("config.toml"),
-) -> None:
+def run(config: Config = DEFAULT_CONFIG) -> None:
     """Run the bot until SIGTERM or SIGINT, then finish what has begun. SIGHUP reads the settings again."""
     try:
         settings = load(config)
@@ -72,6 +78,67 @@ async def _serve(settings: Settings, reloader: Reloader) -> None:
         loop.add_signal_handler(number, stop.set)  # a second signal changes nothing: stopping has begun
     loop.add_signal_handler(signal.SIGHUP, reloader.reload)
     await wiring.run(settings, stop=stop, reloader=reloader)
+
+
+@app.command()
+def init(
+    config: Config = DEFAULT_CONFIG,
+    homeserver: Annotated[str, typer.Option(help="Address of the homeserver.")] = "",
+    user_id: Annotated[str, typer.Option(help="User id of the bot.")] = "",
+    provider: Annotated[str, typer.Option(help="anthropic or offline.")] = "",
+    defaults: Annotated[
+        bool, typer.Option("--defaults", help="Ask nothing: take options and environment, fail with what is missing.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace a settings file that is there.")] = False,
+) -> None:
+    """Set the bot up: ask, log in, try the model, write the settings. The password is not kept."""
+    from davenport import init as setup  # noqa: PLC0415 - as in _serve
+
+    given = {"matrix.homeserver": homeserver, "matrix.user_id": user_id, "llm.provider": provider}
+    with _faults_end_in_1():
+        asyncio.run(setup.init(setup.Request(config, given, None if defaults else _asked, typer.echo, force)))
+
+
+@app.command()
+def check(config: Config = DEFAULT_CONFIG) -> None:
+    """Look for what would keep the bot from working, without disturbing one that runs."""
+    from davenport.check import findings  # noqa: PLC0415 - as in _serve
+
+    async def report() -> bool:
+        well = True
+        async for finding in findings(config):
+            well &= not finding.fault
+            typer.echo(str(finding))
+        return well
+
+    if not asyncio.run(report()):
+        raise typer.Exit(1)
+    typer.echo("all well")
+
+
+@app.command()
+def status(
+    config: Config = DEFAULT_CONFIG,
+    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+) -> None:
+    """Say what the running bot is doing."""
+    with _faults_end_in_1():
+        found = asyncio.run(ask(load(config).storage.data_dir, "status"))
+        typer.echo(json.dumps(found, indent=2) if as_json else as_text(found))
+
+
+def _asked(question: str, *, default: str | None = None, hidden: bool = False) -> str:
+    answer: str = typer.prompt(question, default=default, hide_input=hidden, show_default=bool(default))
+    return answer.strip()
+
+
+@contextmanager
+def _faults_end_in_1() -> Iterator[None]:
+    try:
+        yield
+    except DavenportError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(1) from error
 
 
 @app.command()

@@ -1,8 +1,6 @@
 """The control socket of a running bot: `control.sock` in its data folder, for the bot's own account only.
 
-Each request is one line of JSON, `{"version": 1, "operation": "status", "arguments": {}}`, and so is each answer:
-`{"version": 1, "ok": true, "result": {…}}` or `{"version": 1, "ok": false, "error": "…"}`. A connection may carry any
-number of them, one after the other.
+What is said there is in davenport/control_protocol.py.
 """
 
 from __future__ import annotations
@@ -10,24 +8,21 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import os
 import socket
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from davenport.control_protocol import SOCKET, VERSION, address_of
 from davenport.operations import OPERATIONS, Operation
 from davenport.panel import Panel
 from memory.errors import DavenportError, Refused, StorageError
 
 log = logging.getLogger(__name__)
 
-VERSION = 1
-SOCKET = "control.sock"
 MAX_LINE = 64 * 1024  # bytes
 IDLE_SECONDS = 60.0
-_LONGEST_ADDRESS = 100  # bytes; the system's limit is 108 with the closing zero
 
 Json = dict[str, Any]
 
@@ -148,16 +143,3 @@ def _bound(path: Path) -> socket.socket:
         listener.close()
         raise
     return listener
-
-
-@contextmanager
-def address_of(path: Path) -> Iterator[str]:
-    """Yield a name of a socket that is short enough for the system, whatever its folder's length."""
-    if len(os.fsencode(path)) <= _LONGEST_ADDRESS:
-        yield str(path)
-        return
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        yield f"/proc/self/fd/{folder}/{path.name}"
-    finally:
-        os.close(folder)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from davenport.control import SOCKET, VERSION, address_of
+from davenport.control_protocol import SOCKET, VERSION, address_of
 from memory.errors import DavenportError, Refused
 
 SECONDS = 60.0

@@ -27,6 +27,7 @@ QUIETENED = (
     "anthropic",
     "peewee",
     "asyncio",
+    "faiss",
 )
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 

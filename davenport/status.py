@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from datetime import timedelta
 from importlib.metadata import version
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from davenport.panel import Panel
+if TYPE_CHECKING:
+    from davenport.panel import Panel  # loads every library the bot runs on; whoever asks for a status needs none
 
 Json = dict[str, Any]
 
@@ -97,6 +98,8 @@ def _outbox_line(outbox: Mapping[str, Any]) -> str:
 def _model_line(model: Mapping[str, Any] | None) -> str:
     if model is None:
         return "not open yet"
+    if model["provider"] == "offline":
+        return "offline: simple rules, no language model"
     if not model["key"]:
         return "no key"
     return f"{model['assistant_model']} and {model['memory_model']} at {model['base_url']} ({model['provider']})"

@@ -25,7 +25,7 @@ from memory.errors import LoginFailed, MatrixError
 log = logging.getLogger(__name__)
 
 DISPLAY_NAME = "Davenport"
-_LOGIN_KEY = "matrix.login"
+LOGIN_KEY = "matrix.login"
 _PICKLE_KEY = "matrix.pickle_key"
 _ALPHABET = string.ascii_uppercase + string.digits
 
@@ -130,7 +130,7 @@ class Account:
                 raise
             raise LoginFailed(
                 f"{self._homeserver} does not accept the login of {self._user} ({error.errcode}): "
-                "check matrix.password and matrix.user",
+                "check matrix.password and matrix.user_id",
                 permanent=True,
             ) from error
         log.info("logged in as device %s", login.device_id)
@@ -160,12 +160,12 @@ class Account:
         return await self._save(_with_tokens(login, answer))
 
     async def _stored(self) -> Login | None:
-        text = await self._store.get(_LOGIN_KEY)
+        text = await self._store.get(LOGIN_KEY)
         self._login = None if text is None else Login(**json.loads(text))
         return self._login
 
     async def _save(self, login: Login) -> Login:
-        await self._store.set(_LOGIN_KEY, json.dumps(asdict(login)))
+        await self._store.set(LOGIN_KEY, json.dumps(asdict(login)))
         self._login = login
         return login
 
@@ -179,8 +179,8 @@ class Account:
     def _check_user(self, login: Login) -> None:
         if login.user_id and self._user not in {login.user_id, login.user_id[1:].partition(":")[0]}:
             raise LoginFailed(
-                f"the data folder belongs to {login.user_id}, matrix.user names {self._user}: "
-                "correct matrix.user or use another data folder",
+                f"the data folder belongs to {login.user_id}, matrix.user_id names {self._user}: "
+                "correct matrix.user_id or use another data folder",
                 permanent=True,
             )
 

@@ -29,6 +29,11 @@ async def whoami(client: HttpClient) -> str:
     return str(answer.get("user_id"))
 
 
+def has_token(stored: str) -> bool:
+    """Whether a stored login (matrix.account.Login as JSON) got as far as a token."""
+    return bool(json.loads(stored).get("access_token"))
+
+
 async def stored_login(homeserver: str, user: str, stored: str) -> bool:
     """Whether the access token of a stored login (matrix.account.Login as JSON) is accepted.
 
