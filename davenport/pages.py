@@ -1,4 +1,4 @@
-"""Writes config.toml, docs/settings.md and docs/commands.md from the tables they describe: `make pages`."""
+"""Writes config.toml and the pages of docs/ that list settings, commands and metrics: `make pages`."""
 
 from __future__ import annotations
 
@@ -18,6 +18,17 @@ CONFIG_HEAD = """\
 # by spaces there. A password or key may stand in a file of its own instead, named by the key with _file; keep that
 # file, or this one if it holds a secret, readable by its owner only.
 # MEMORY_DECAY_ENABLED=false in the environment turns the resting of memories off, whatever stands here.
+"""
+METRICS_HEAD = """\
+# Metrics
+
+Written from `davenport/metrics.py` by `make pages`; change them there.
+
+Served at `/metrics` where `http.enabled` is on, in the form Prometheus reads, with the `process_…` metrics of its
+client library beside them. No label holds a user, a room or a text.
+
+| Name | Kind | Labels | Meaning |
+|---|---|---|---|
 """
 PAGE_HEAD = """\
 # Settings
@@ -43,6 +54,17 @@ def example_config(given: Mapping[str, str] | None = None) -> str:
 def settings_page() -> str:
     """Return docs/settings.md."""
     return PAGE_HEAD + "".join("\n" + _table(name) for name in sections())
+
+
+def metrics_page() -> str:
+    """Return docs/metrics.md."""
+    from davenport.metrics import TABLE  # noqa: PLC0415 - loads every library the bot runs on
+
+    rows = []
+    for metric in TABLE:
+        labels = ", ".join(f"`{label}`" for label in metric.labels) or "-"
+        rows.append(f"| `{metric.name}` | {metric.kind} | {labels} | {metric.help} |")
+    return METRICS_HEAD + "\n".join(rows) + "\n"
 
 
 def _section(name: str, given: Mapping[str, str]) -> str:
@@ -101,7 +123,12 @@ def _code(default: str | None) -> str:
 
 def pages() -> dict[str, str]:
     """Return what each generated file holds, by its path in the checkout."""
-    return {"config.toml": example_config(), "docs/settings.md": settings_page(), "docs/commands.md": commands_page()}
+    return {
+        "config.toml": example_config(),
+        "docs/settings.md": settings_page(),
+        "docs/commands.md": commands_page(),
+        "docs/metrics.md": metrics_page(),
+    }
 
 
 def write(checkout: Path) -> None:
