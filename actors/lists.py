@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
 
 from actors.actor import Work
-from actors.messages import Embedded, ListScore
+from actors.embedding import BATCH, embed_memories
+from actors.messages import Embedded, ListScore, Score
 from actors.parts import Parts
-from actors.ports import Embedder, Vector
+from actors.ports import Vector
 from memory import decay
 from memory.errors import EmbeddingError
 from memory.settings import MemorySettings
@@ -16,6 +18,9 @@ from memory.types import Conversation, ListKey, Memory, Settlement
 from memory.visibility import usable
 
 log = logging.getLogger(__name__)
+
+RETRY_AFTER = timedelta(minutes=1)  # after a batch of which nothing could be embedded
+_PLACES = 8  # conversations for which a list remembers what is usable there
 
 
 class MemoryList:
@@ -26,54 +31,72 @@ class MemoryList:
         self._store = parts.store
         self._indexes = parts.indexes
         self._embedder = parts.embedder
-        self.memories: dict[int, Memory] = {}
+        self.memories: dict[int, Memory] = {}  # by id, ascending: ids are never used again
+        self._without_vector: set[int] = set()
+        self._usable: dict[tuple[Conversation, MemorySettings], tuple[int, ...] | None] = {}
 
     async def load(self) -> None:
         """Read the list and its vectors from storage."""
         async with self._store.transaction() as tables:
             self.memories = {memory.id: memory for memory in await tables.memories.of_list(self.key)}
+        self._usable.clear()
         await self._load_index()
 
     async def _load_index(self) -> None:
-        if self._embedder is None:
+        """Load the vectors, unless it is not known yet how long they are (a model elsewhere that has not answered)."""
+        embedder = self._embedder
+        if embedder is None or embedder.dim is None:
             return
         async with self._store.transaction() as tables:
-            ids, vectors = await tables.memories.vectors_of_list(self.key, self._embedder.model_id, self._embedder.dim)
+            ids, vectors = await tables.memories.vectors_of_list(self.key, embedder.model_id, embedder.dim)
         self._indexes.load(self.key, ids, vectors)
+        self._without_vector = self.memories.keys() - self._indexes.ids(self.key)
 
+    @property
     def without_vector(self) -> tuple[Memory, ...]:
-        """Return, right after loading, the memories that are saved but not searchable yet (D17)."""
-        if self._embedder is None:
-            return ()
-        have = self._indexes.ids(self.key)
-        return tuple(memory for memory in self.memories.values() if memory.id not in have)
+        """The memories that are saved but not searchable yet (D17), as far as is known."""
+        return tuple(self.memories[memory_id] for memory_id in sorted(self._without_vector))
 
     async def score(self, conversation: Conversation, settings: MemorySettings, vector: Vector | None) -> ListScore:
         """Compare what is usable in the conversation with a vector (D2, D8); nothing changes."""
-        visible = tuple(memory for _, memory in sorted(self.memories.items()) if usable(memory, conversation, settings))
+        visible = self._visible(conversation, settings)
         if vector is None:
             return ListScore(visible)
         if not self._indexes.has(self.key):  # evicted since it was last used
             await self._load_index()
-        searched = frozenset(memory.id for memory in visible) & self._indexes.ids(self.key)
+        allowed = self._indexes.ids(self.key)
+        searched = visible
+        if self._without_vector or not len(visible) == len(allowed) == len(self.memories):
+            searched = tuple(memory for memory in visible if memory.id in allowed)
+            allowed = frozenset(memory.id for memory in searched)
         try:
-            best = self._indexes.search(self.key, vector, searched, decay.MATCH_LIMIT, settings.match_threshold)
+            best = self._indexes.search(self.key, vector, allowed, decay.MATCH_LIMIT, settings.match_threshold)
         except EmbeddingError as error:
             log.error("the list of %s cannot be searched: %s", self.key.owner, error)
             return ListScore(visible, failed=True)
         return ListScore(visible, searched, best)
 
+    def _visible(self, conversation: Conversation, settings: MemorySettings) -> tuple[Memory, ...]:
+        """Return what is usable there (D8), by id. No counter decides that: the answer holds until a memory changes."""
+        place = (conversation, settings)
+        if place not in self._usable:
+            ids = tuple(memory.id for memory in self.memories.values() if usable(memory, conversation, settings))
+            if len(self._usable) >= _PLACES:
+                self._usable.clear()
+            self._usable[place] = None if len(ids) == len(self.memories) else ids
+        chosen = self._usable[place]
+        return tuple(self.memories.values() if chosen is None else map(self.memories.__getitem__, chosen))
+
     def follow(self, settlement: Settlement) -> None:
         """Bring the loaded counters to what the settlement made of the stored ones."""
-        for memory_id in (*settlement.used, *settlement.aged, *settlement.healed):
-            memory = self.memories.get(memory_id)
-            if memory is not None:
-                self.memories[memory_id] = decay.after(memory, settlement)
+        self.memories |= decay.changed(self.memories, settlement)
 
     def put(self, memory: Memory) -> None:
         """Add or replace a memory; its old vector, if any, no longer counts."""
         self.memories[memory.id] = memory
         self._indexes.drop(self.key, (memory.id,))
+        self._without_vector.add(memory.id)
+        self._usable.clear()
 
     def drop(self, ids: Iterable[int]) -> None:
         """Remove memories."""
@@ -81,10 +104,15 @@ class MemoryList:
         for memory_id in gone:
             self.memories.pop(memory_id, None)
         self._indexes.drop(self.key, gone)
+        self._without_vector.difference_update(gone)
+        self._usable.clear()
 
-    def put_vector(self, memory_id: int, vector: Vector) -> None:
-        """Make a memory searchable."""
-        self._indexes.put(self.key, memory_id, vector)
+    def put_vectors(self, vectors: Iterable[tuple[int, str, Vector]]) -> None:
+        """Make memories searchable, each only if it still says what was embedded."""
+        for memory_id, text, vector in vectors:
+            if memory_id in self.memories and self.memories[memory_id].text == text:
+                self._indexes.put(self.key, memory_id, vector)
+                self._without_vector.discard(memory_id)
 
     def unload(self) -> None:
         """Let go of the index."""
@@ -98,6 +126,8 @@ class Lists:
         self._parts = parts
         self._spawn = spawn
         self._loaded: dict[ListKey, MemoryList] = {}
+        self._embedding = False
+        self._failed_at: datetime | None = None
 
     @property
     def loaded(self) -> tuple[MemoryList, ...]:
@@ -110,18 +140,28 @@ class Lists:
             fresh = MemoryList(key, self._parts)
             await fresh.load()
             self._loaded[key] = fresh
-            self._embed_later(fresh.without_vector())
+            self._embed_missing()
         return self._loaded[key]
+
+    async def score(self, key: ListKey, request: Score) -> ListScore:
+        """Answer a search of a list. The vector that came with it shows that the embedder answers now (D17)."""
+        owned = await self.get(key)
+        score = await owned.score(request.conversation, request.settings, request.vector)
+        if request.vector is not None:
+            self._embed_missing()
+        return score
 
     async def add(self, key: ListKey, memories: Iterable[Memory]) -> None:
         """Put memories that were just saved into a list."""
         added = tuple(memories)
+        if not added:
+            return
         if key not in self._loaded:
             await self.get(key)  # which finds them in the database, without vectors
             return
         for memory in added:
             self._loaded[key].put(memory)
-        self._embed_later(added)
+        self._embed_missing(at_once=True)
 
     def follow(self, settlement: Settlement) -> None:
         """Pass counter changes to every loaded list."""
@@ -139,37 +179,38 @@ class Lists:
         for each in self.loaded:
             if memory.id in each.memories:
                 each.put(memory)
-        self._embed_later((memory,))
+        self._embed_missing(at_once=True)
 
-    def _embed_later(self, memories: tuple[Memory, ...]) -> None:
-        if memories and self._parts.embedder is not None:
-            self._spawn(self._embed(memories, self._parts.embedder))
+    def _embed_missing(self, *, at_once: bool = False) -> None:
+        """Embed a batch of what has no vector, outside the mailbox: one batch at a time, none soon after a failure.
 
-    async def _embed(self, memories: tuple[Memory, ...], embedder: Embedder) -> Embedded | None:
-        """Embed texts outside the mailbox; None when it failed: they stay saved and are embedded later (D17)."""
-        try:
-            vectors = await embedder.embed([memory.text for memory in memories])
-        except EmbeddingError as error:
-            log.warning("%d memories are saved without a vector: %s", len(memories), error)
-            return None
-        return Embedded(tuple((m.id, m.text, vector) for m, vector in zip(memories, vectors, strict=True)))
-
-    async def store_vectors(self, embedded: Embedded) -> None:
-        """Save vectors, each only while its memory still says what was embedded."""
+        `at_once`: a memory was saved just now, which is worth a try.
+        """
         embedder = self._parts.embedder
-        if embedder is None:
+        missing = [memory for each in self.loaded for memory in each.without_vector]
+        if embedder is None or self._embedding or not missing:
             return
-        fresh = [
-            (each, memory_id, vector)
-            for each in self.loaded
-            for memory_id, text, vector in embedded.vectors
-            if memory_id in each.memories and each.memories[memory_id].text == text
-        ]
-        async with self._parts.store.transaction() as tables:
-            for _, memory_id, vector in fresh:
-                await tables.memories.put_vector(memory_id, embedder.model_id, vector)
-        for each, memory_id, vector in fresh:
-            each.put_vector(memory_id, vector)
+        waited = self._failed_at is None or self._parts.clock.now() - self._failed_at >= RETRY_AFTER
+        if waited or at_once:
+            self._embedding = True
+            self._spawn(embed_memories(embedder, missing[:BATCH]))
+
+    async def take_vectors(self, embedded: Embedded) -> None:
+        """Take in the vectors of a batch, and go on with the next; none: all of it failed, and stays for later."""
+        if not embedded.stored:
+            self._embedding = False
+            self._failed_at = None if embedded.vectors else self._parts.clock.now()
+            await self._store(embedded)
+        for each in self.loaded:
+            each.put_vectors(embedded.vectors)
+        if not embedded.stored:
+            self._embed_missing()
+
+    async def _store(self, embedded: Embedded) -> None:
+        embedder = self._parts.embedder
+        if embedder is not None and embedded.vectors:
+            async with self._parts.store.transaction() as tables:
+                await tables.memories.put_vectors(embedder.model_id, embedded.vectors)
 
     def unload(self) -> None:
         """Let go of every index."""

@@ -37,13 +37,13 @@ class EffectKey:
 class ListScore:
     """One list's part of a search (D2): what was usable, what was comparable, and its best matches.
 
-    `usable`: every memory visible in the conversation, by id, as it stood before the search. `searched`: the ids among
-    them that have a vector. `best`: at most three matches over the threshold. `failed`: the list could not be read or
+    `usable`: every memory visible in the conversation, by id, as it stood before the search. `searched`: those of them
+    that have a vector. `best`: at most three matches over the threshold. `failed`: the list could not be read or
     searched, and so the whole search failed (D7).
     """
 
     usable: tuple[Memory, ...] = ()
-    searched: frozenset[int] = frozenset()
+    searched: tuple[Memory, ...] = ()
     best: tuple[Match, ...] = ()
     failed: bool = False
 
@@ -66,9 +66,13 @@ class Settled:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """Vectors for memories of this actor, by memory id with the text that was embedded."""
+    """Vectors for memories of this actor, by memory id with the text that was embedded.
+
+    None at all: what was asked for could not be embedded. `stored`: the sweep asked, and has saved them already.
+    """
 
     vectors: tuple[tuple[int, str, Vector], ...]
+    stored: bool = False
 
 
 # --- saving and the commands on memories --------------------------------------------------------------------------

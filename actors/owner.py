@@ -38,7 +38,7 @@ class ListOwner(Actor):
             case Settled(settlement):
                 self.lists.follow(settlement)
             case Embedded():
-                await self.lists.store_vectors(message)
+                await self.lists.take_vectors(message)
             case SaveMemory():
                 owned = await self._list(message.conversation.persona)
                 return await save(owned, self.lists, message, self.parts)
@@ -56,8 +56,7 @@ class ListOwner(Actor):
     async def _score(self, request: Score) -> ListScore:
         """Score a list; one that cannot be read fails the search (D7) and nothing else."""
         try:
-            owned = await self._list(request.conversation.persona)
-            return await owned.score(request.conversation, request.settings, request.vector)
+            return await self.lists.score(self.key(request.conversation.persona), request)
         except (StorageError, EmbeddingError) as error:
             log.error("the list of %s cannot be read: %s", self.context.address, error)
             return ListScore(failed=True)

@@ -190,6 +190,11 @@ class ActorSystem:
         await self._deliver(address, _Envelope(request, answer))
         return cast("R", await answer)
 
+    async def tell_loaded(self, address: Address, message: object) -> None:
+        """Tell an actor only if it is loaded: what it would read from storage anyway. Raises Stopping."""
+        if address in self.cells:
+            await self.tell(address, message)
+
     @property
     def depths(self) -> tuple[int, ...]:
         """How many messages wait in each loaded actor's mailbox, those of senders held back by a full one included."""

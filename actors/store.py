@@ -173,16 +173,22 @@ class MemoryTable(Protocol):
         """Apply counter changes; ids that no longer exist are ignored."""
         ...
 
-    async def put_vector(self, memory_id: int, model_id: str, vector: Vector) -> None:
-        """Store the vector of a memory for one model."""
+    async def put_vectors(self, model_id: str, vectors: Sequence[tuple[int, str, Vector]]) -> None:
+        """Store vectors of one model, each with its memory's id and the text that was embedded.
+
+        Nothing is stored for a memory that is gone or says something else by now.
+        """
         ...
 
     async def vectors_of_list(self, key: ListKey, model_id: str, dim: int) -> tuple[tuple[int, ...], Vectors]:
         """Return ids and float32[n, dim] of the list's memories that have a vector of this model, by id."""
         ...
 
-    async def without_vector(self, model_id: str, limit: int) -> tuple[Memory, ...]:
-        """Return memories that still need a vector of this model (D17), most recently matched first."""
+    async def without_vector(self, model_id: str, after: int, span: int) -> tuple[tuple[Memory, ...], int | None]:
+        """Look at the next `span` memories by id after one; return those that need a vector of this model (D17).
+
+        And the id to go on after, None when there are no more.
+        """
         ...
 
 

@@ -110,8 +110,8 @@ class TurnRunner:
         left = [Address("user", user) for user in people if user not in here]
         scores |= await self._scores(turn, left, settings, None)
         usable = {address.name: score.usable for address, score in scores.items()}
-        found = {memory.id: memory for memories in usable.values() for memory in memories}
         recalled = recall.recalled if recall is not None else ()
+        found = {m.id: m for memories in usable.values() for m in memories if m.id in recalled} if recalled else {}
         with timed(self._metrics, "prompt"):
             return build_prompt(
                 persona=turn.persona,
@@ -176,7 +176,7 @@ class TurnRunner:
         self, turn: Turn, scores: dict[Address, ListScore], settings: MemorySettings, now: datetime
     ) -> Recall:
         """Merge the best matches and settle every counter in one transaction (D3, D4), then tell the lists."""
-        searched = [m for score in scores.values() for m in score.usable if m.id in score.searched]
+        searched = [memory for score in scores.values() for memory in score.searched]
         matches = decay.merge(score.best for score in scores.values())
         wrote = owners_today((*turn.window.entries, turn.message), now.date())
         settlement = decay.settle(searched, matches, now.date(), now, wrote)

@@ -13,6 +13,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.cron import CronTrigger
 from pydantic import SecretStr
 
+from actors.embedding import sweeping
 from actors.intake import Intake
 from actors.outbox import OutboxActor
 from actors.parts import Parts
@@ -148,6 +149,7 @@ async def opened(
             "outbox": lambda context: OutboxActor(context, parts),
         }
         stack.push_async_callback(system.close)
+        await stack.enter_async_context(sweeping(parts, system))
         day = panel.day = DayTurn(parts.store, retention_days=settings.journal.retention_days)
         stack.callback(_scheduled(day, clock).shutdown, wait=False)
         gateway = panel.gateway = Gateway(

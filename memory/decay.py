@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 
@@ -46,28 +46,45 @@ def settle(
     wrote in this conversation's window on the UTC date `today`; personal and global memories of others gain no day.
     """
     used = tuple(dict.fromkeys(match.memory_id for match in matches))
-    others = {memory.id: memory for memory in searched if memory.id not in used}.values()
-    ahead = sorted(memory.id for memory in others if memory.counted_on - today > _FARTHEST_AHEAD)
-    aged = sorted(
+    # Nearly always nothing is left of a long list but what no search has settled today.
+    others = [memory for memory in searched if memory.counted_on != today and memory.id not in used]
+    ahead = {memory.id for memory in others if memory.counted_on - today > _FARTHEST_AHEAD}
+    aged = {
         memory.id
         for memory in others
         if memory.counted_on < today and (memory.scope is ScopeKind.ROOM or memory.scope_id in owners_today)
-    )
-    return Settlement(now=now, today=today, used=used, aged=tuple(aged), healed=tuple(ahead))
+    }
+    return Settlement(now=now, today=today, used=used, aged=tuple(sorted(aged)), healed=tuple(sorted(ahead)))
 
 
 def recalled(searched: Iterable[Memory], matches: Iterable[Match], rest_after_days: int) -> tuple[int, ...]:
     """Return the ids of matches that rested when they were found, best first (D6); `searched` as it stood before."""
-    resting = {memory.id for memory in searched if memory.resting(rest_after_days)}
+    wanted = {match.memory_id for match in matches}
+    resting = {memory.id for memory in searched if memory.id in wanted and memory.resting(rest_after_days)}
     return tuple(match.memory_id for match in matches if match.memory_id in resting)
 
 
-def after(memory: Memory, settlement: Settlement) -> Memory:
-    """Return the memory as the settlement leaves it, exactly as the same settlement changes its row."""
-    if memory.id in settlement.used:
-        return replace(memory, unused_days=0, last_matched_at=settlement.now, counted_on=settlement.today)
-    if memory.id in settlement.aged and memory.counted_on < settlement.today:
-        return replace(memory, unused_days=memory.unused_days + 1, counted_on=settlement.today)
-    if memory.id in settlement.healed and memory.counted_on > settlement.today:
-        return replace(memory, counted_on=settlement.today)
-    return memory
+def active(memories: Iterable[Memory], rest_after_days: int | None) -> list[Memory]:
+    """Return the memories that do not rest (D5), in their order; all of them while nothing decays (None, D13)."""
+    if rest_after_days is None:
+        return list(memories)
+    return [memory for memory in memories if not memory.unused_days >= rest_after_days]  # as Memory.resting, at once
+
+
+def changed(memories: Mapping[int, Memory], settlement: Settlement) -> dict[int, Memory]:
+    """Return those of the memories that a settlement changes, by id, exactly as it changes their rows."""
+    today = settlement.today
+    after = {}
+    for memory in _found(memories, settlement.healed):
+        if memory.counted_on > today:
+            after[memory.id] = replace(memory, counted_on=today)
+    for memory in _found(memories, settlement.aged):
+        if memory.counted_on < today:
+            after[memory.id] = replace(memory, unused_days=memory.unused_days + 1, counted_on=today)
+    for memory in _found(memories, settlement.used):
+        after[memory.id] = replace(memory, unused_days=0, last_matched_at=settlement.now, counted_on=today)
+    return after
+
+
+def _found(memories: Mapping[int, Memory], ids: Iterable[int]) -> Iterable[Memory]:
+    return (memories[memory_id] for memory_id in ids if memory_id in memories)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 
+from memory import decay
 from memory.model import Block, Prompt, PromptMessage
 from memory.text import clean, fence, visible
 from memory.types import Memory, Persona, ScopeKind, WindowEntry
@@ -63,11 +64,7 @@ def build_prompt(
     apart = frozenset(memory.id for memory in recalled)
 
     def active(memories: Iterable[Memory]) -> list[Memory]:
-        return [
-            memory
-            for memory in memories
-            if memory.id not in apart and (rest_after_days is None or not memory.resting(rest_after_days))
-        ]
+        return [memory for memory in decay.active(memories, rest_after_days) if memory.id not in apart]
 
     instructions = [Block(SYSTEM_TEXT), *([Block(persona.prompt)] if persona.prompt.strip() else [])]
     of_room = _memory_block("memories", ABOUT_ROOM, active(room))

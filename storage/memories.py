@@ -41,18 +41,19 @@ _USED = f"UPDATE memories SET unused_days = 0, last_matched_at = ?, counted_on =
 # The guard makes turns that overlap count like turns one after the other: whoever comes second adds nothing (D4).
 _AGED = f"UPDATE memories SET unused_days = unused_days + 1, counted_on = ?1 WHERE counted_on < ?1 AND {_IDS}"
 _HEALED = f"UPDATE memories SET counted_on = ?1 WHERE counted_on > ?1 AND {_IDS}"
-# The memory may have gone while its text was embedded: then there is nothing to store.
+# The memory may have gone or changed while its text was embedded: then there is nothing to store.
 _PUT_VECTOR = """
-INSERT INTO embeddings (memory_id, model_id, vector) SELECT id, ?, ? FROM memories WHERE id = ?
+INSERT INTO embeddings (memory_id, model_id, vector) SELECT id, ?, ? FROM memories WHERE id = ? AND text = ?
 ON CONFLICT (memory_id, model_id) DO UPDATE SET vector = excluded.vector
 """
 _VECTORS = f"""
 SELECT id, vector FROM memories JOIN embeddings ON memory_id = id
 WHERE {_IN_LIST} AND model_id = ? AND length(vector) = ? ORDER BY id
 """
+_PAGE_END = "SELECT max(id) FROM (SELECT id FROM memories WHERE id > ? ORDER BY id LIMIT ?)"
 _WITHOUT_VECTOR = f"""
-{_SELECT} WHERE NOT EXISTS (SELECT 1 FROM embeddings WHERE memory_id = memories.id AND model_id = ?)
-ORDER BY last_matched_at DESC NULLS LAST, id LIMIT ?
+{_SELECT} WHERE id > ? AND id <= ?
+AND NOT EXISTS (SELECT 1 FROM embeddings WHERE memory_id = memories.id AND model_id = ?) ORDER BY id
 """
 _FLOAT_BYTES = 4
 
@@ -138,21 +139,28 @@ class MemoryRows:
         if settlement.healed:
             await self._sql.run(_HEALED, today, ids_json(settlement.healed))
 
-    async def put_vector(self, memory_id: int, model_id: str, vector: Vector) -> None:
-        """Store the vector (float32[dim]) of a memory for one model; nothing when the memory is gone."""
-        await self._sql.run(_PUT_VECTOR, model_id, vector_blob(vector), memory_id)
+    async def put_vectors(self, model_id: str, vectors: Iterable[tuple[int, str, Vector]]) -> None:
+        """Store vectors (float32[dim]) of one model, each with its memory's id and the text that was embedded.
+
+        Nothing is stored for a memory that is gone or says something else by now.
+        """
+        rows = [(model_id, vector_blob(vector), memory_id, text) for memory_id, text, vector in vectors]
+        await self._sql.many(_PUT_VECTOR, rows)
 
     async def vectors_of_list(self, key: ListKey, model_id: str, dim: int) -> tuple[tuple[int, ...], Vector]:
         """Return ids and float32[n, dim] of the list's memories that have a vector of this model, by id."""
         found = await self._sql.rows(_VECTORS, *_list_values(key), model_id, dim * _FLOAT_BYTES)
         return tuple(memory_id for memory_id, _ in found), read_vectors((blob for _, blob in found), dim)
 
-    async def without_vector(self, model_id: str, limit: int) -> tuple[Memory, ...]:
-        """Return memories that still need a vector of this model (D17), most recently matched first.
+    async def without_vector(self, model_id: str, after: int, span: int) -> tuple[tuple[Memory, ...], int | None]:
+        """Look at the next `span` memories by id after one; return those that need a vector of this model (D17).
 
-        Looks through the whole table: for the background, not for a turn.
+        And the id to go on after, None when there are no more. A span at a time, so that no turn waits long for it.
         """
-        return _decode_all(await self._sql.rows(_WITHOUT_VECTOR, model_id, limit))
+        ((end,),) = await self._sql.rows(_PAGE_END, after, span)
+        if end is None:
+            return (), None
+        return _decode_all(await self._sql.rows(_WITHOUT_VECTOR, after, end, model_id)), end
 
 
 def _list_values(key: ListKey) -> tuple[str, str, str]:

@@ -13,6 +13,7 @@ import pytest
 from actors.intake import Intake
 from actors.outbox import OutboxActor
 from actors.parts import Parts
+from actors.ports import Embedder
 from actors.room import RoomActor
 from actors.runtime import ActorSystem
 from actors.user import UserActor
@@ -55,7 +56,7 @@ class TestSettings:
 class Bot:
     """The actors over one data folder. `crash` drops everything in memory, `restart` begins anew on the same data."""
 
-    def __init__(self, folder: Path, embedder: BuiltinEmbedder | None) -> None:
+    def __init__(self, folder: Path, embedder: Embedder | None) -> None:
         self.folder = folder
         self.embedder = embedder
         self.clock = MovableClock(START)

@@ -55,6 +55,7 @@ class EmbeddingsServer:
     def __init__(self, *steps: Step, native: int = NATIVE) -> None:
         self.steps = list(steps)
         self.native = native
+        self.refused: str | None = None  # a request with this word in a text is answered with status 400
         self.requests: list[Json] = []
         self.keys: list[str | None] = []
         self._port = 0
@@ -96,6 +97,8 @@ class EmbeddingsServer:
         self.requests.append(body)
         self.keys.append(http.headers.get("Authorization"))
         step = self.steps.pop(0) if self.steps else Step()
+        if self.refused is not None and any(self.refused in text for text in body["input"]):
+            step = Step(status=400)
         if step.hold is not None:
             await step.hold.wait()
         if step.drop and http.transport is not None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from memory.types import Candidate, Conversation, Memory, Origin, ScopeKind, Source, WindowEntry
+from memory.decay import changed
+from memory.types import Candidate, Conversation, Memory, Origin, ScopeKind, Settlement, Source, WindowEntry
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 TODAY = NOON.date()
@@ -61,3 +62,8 @@ def direct(asker: str = JUNO) -> Conversation:
 
 def said(event: int, author: str | None = JUNO, text: str = "hello", at: datetime = NOON) -> WindowEntry:
     return WindowEntry(f"${event}", author, text, at)
+
+
+def after(one: Memory, settlement: Settlement) -> Memory:
+    """Return a memory as a settlement leaves it."""
+    return changed({one.id: one}, settlement).get(one.id, one)

@@ -6,10 +6,10 @@ from itertools import permutations
 
 import pytest
 
-from memory.decay import after, merge, recalled, rest_after, searches, settle
+from memory.decay import active, changed, merge, recalled, rest_after, searches, settle
 from memory.settings import MemorySettings
 from memory.types import Match, Memory, ScopeKind, Settlement
-from tests.unit.memory.build import BAU, JUNO, NOON, TODAY, day, memory, noon, room_memory
+from tests.unit.memory.build import BAU, JUNO, NOON, TODAY, after, day, memory, noon, room_memory
 
 
 def turn(
@@ -157,3 +157,18 @@ def test_worked_example_d4_seven_visits_rest_the_memories_of_a_rare_visitor() ->
         else:
             memories = turn(memories, number, owners=[JUNO])
     assert (memories[0].unused_days, memories[0].resting(7)) == (7, True)
+
+
+def test_d5_d13_active_is_what_does_not_rest_and_everything_while_nothing_decays() -> None:
+    memories = [memory(number, unused_days=number) for number in range(10)]
+    assert active(memories, 7) == [one for one in memories if not one.resting(7)]
+    assert active(memories, None) == memories
+
+
+def test_a_settlement_changes_the_memories_at_hand_and_no_others() -> None:
+    memories = {number: memory(number, counted_on=day(-1)) for number in (1, 2, 3)}
+    settlement = settle([*memories.values(), memory(4, counted_on=day(-1))], [Match(2, 0.5)], TODAY, NOON, {JUNO})
+    assert changed({1: memories[1], 2: memories[2]}, settlement) == {
+        1: memory(1, unused_days=1),
+        2: memory(2, last_matched_at=NOON),
+    }

@@ -132,7 +132,7 @@ class RealRules:
             searched, matches, now.date(), now, owners_today((*window.entries, message), now.date())
         )
         recalled = decay.recalled(searched, matches, rest)
-        self.memories = {number: decay.after(one, settlement) for number, one in self.memories.items()}
+        self.memories |= decay.changed(self.memories, settlement)
         return active, list(recalled)
 
     def best(self, memories: list[Memory], similar: dict[int, float]) -> list[Match]:

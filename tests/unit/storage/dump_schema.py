@@ -54,7 +54,7 @@ async def promote(tables: Tables) -> None:
     draft = build.draft(candidate.text, source=Source.PROMOTION, origin=origin, mentions=2)
     memory = await tables.memories.insert(draft, build.NOW)
     await tables.candidates.promoted(candidate.id, memory.id)
-    await tables.memories.put_vector(memory.id, "model", np.array([0.5, -0.5], dtype=np.float32))
+    await tables.memories.put_vectors("model", [(memory.id, memory.text, np.array([0.5, -0.5], dtype=np.float32))])
     deleted = await tables.memories.insert(build.draft("deleted again"), build.NOW)
     await tables.memories.delete([deleted.id])
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.decay import after
+from memory.decay import changed
 from memory.errors import StorageError
 from memory.types import Draft, ListKey, Memory, ScopeKind, Settlement, Source
 from storage import Database
@@ -109,7 +109,7 @@ async def test_editing_protects_drops_the_vectors_and_leaves_the_counters(databa
     (memory,) = await save(database, build.draft())
     later = NOW + build.DAY
     async with database.transaction() as tables:
-        await tables.memories.put_vector(memory.id, "model", np.ones(2, dtype=np.float32))
+        await tables.memories.put_vectors("model", [(memory.id, memory.text, np.ones(2, dtype=np.float32))])
         await tables.memories.settle(Settlement(later, later.date(), aged=(memory.id,)))
         edited = await tables.memories.edit(memory.id, memory.text, later)
         assert edited == replace(
@@ -117,7 +117,7 @@ async def test_editing_protects_drops_the_vectors_and_leaves_the_counters(databa
         )
         assert await tables.memories.get([memory.id]) == (edited,)
         assert (await tables.memories.vectors_of_list(build.ALICE_LIST, "model", 2))[0] == ()
-        assert await tables.memories.without_vector("model", 10) == (edited,)
+        assert await tables.memories.without_vector("model", 0, 10) == ((edited,), edited.id)
 
 
 async def test_editing_what_does_not_exist_is_an_error(database: Database) -> None:
@@ -131,7 +131,7 @@ async def test_a_deleted_memory_takes_vectors_and_mentions_along_and_its_id_neve
     async with database.transaction() as tables:
         candidate = await tables.candidates.insert(build.ALICE, "last", build.draft().origin, NOW)
         await tables.candidates.promoted(candidate.id, last.id)
-        await tables.memories.put_vector(last.id, "model", np.ones(2, dtype=np.float32))
+        await tables.memories.put_vectors("model", [(last.id, last.text, np.ones(2, dtype=np.float32))])
         await tables.memories.delete([last.id, 12345])
         assert await tables.memories.of_list(build.ALICE_LIST) == (first,)
         assert await tables.candidates.take_back("$origin") == ((), ())
@@ -171,7 +171,7 @@ async def test_settling_changes_rows_exactly_as_the_rules_say(
     settlement = Settlement(NOW, TODAY, tuple(ids["used"]), tuple(ids["aged"]), tuple(ids["healed"]))
     async with database.transaction() as tables:
         await tables.memories.settle(settlement)
-    assert await all_of(database, *saved) == {key: after(memory, settlement) for key, memory in before.items()}
+    assert await all_of(database, *saved) == before | changed(before, settlement)
 
 
 async def test_two_turns_that_overlap_count_one_day(database: Database) -> None:
@@ -220,8 +220,8 @@ async def test_a_vector_comes_back_bit_for_bit(database: Database, values: list[
     key = replace(build.ALICE_LIST, owner=build.fresh("@user"))
     (memory,) = await save(database, build.draft(key=key))
     async with database.transaction() as tables:
-        await tables.memories.put_vector(memory.id, "model", np.zeros(len(values), dtype=np.float32))
-        await tables.memories.put_vector(memory.id, "model", vector)
+        await tables.memories.put_vectors("model", [(memory.id, memory.text, np.zeros(len(values), dtype=np.float32))])
+        await tables.memories.put_vectors("model", [(memory.id, memory.text, vector)])
         ids, vectors = await tables.memories.vectors_of_list(key, "model", len(values))
         (stored,) = await tables.memories._sql.rows("SELECT vector FROM embeddings WHERE memory_id = ?", memory.id)
     assert ids == (memory.id,)
@@ -237,8 +237,10 @@ async def test_vectors_of_a_list_are_by_id_and_of_one_model(database: Database) 
     )
     async with database.transaction() as tables:
         for memory in (third, other, first):
-            await tables.memories.put_vector(memory.id, "model", np.full(2, memory.id, dtype=np.float32))
-        await tables.memories.put_vector(bare.id, "other model", np.zeros(2, dtype=np.float32))
+            await tables.memories.put_vectors(
+                "model", [(memory.id, memory.text, np.full(2, memory.id, dtype=np.float32))]
+            )
+        await tables.memories.put_vectors("other model", [(bare.id, bare.text, np.zeros(2, dtype=np.float32))])
         ids, vectors = await tables.memories.vectors_of_list(build.ALICE_LIST, "model", 2)
         assert ids == (first.id, third.id)
         assert vectors.tolist() == [[first.id] * 2, [third.id] * 2]
@@ -252,20 +254,33 @@ async def test_a_vector_that_comes_after_its_memory_was_deleted_is_dropped(datab
     (memory,) = await save(database, build.draft())
     async with database.transaction() as tables:
         await tables.memories.delete([memory.id])
-        await tables.memories.put_vector(memory.id, "model", np.ones(2, dtype=np.float32))
+        await tables.memories.put_vectors("model", [(memory.id, memory.text, np.ones(2, dtype=np.float32))])
         assert await tables.memories._sql.rows("SELECT * FROM embeddings") == []
 
 
-async def test_memories_without_a_vector_come_most_recently_matched_first(database: Database) -> None:
-    """D17: lists in use first."""
-    never, long_ago, lately, done = await save(database, *(build.draft(str(number)) for number in range(4)))
+async def test_d17_a_vector_of_a_text_that_was_edited_meanwhile_is_dropped(database: Database) -> None:
+    (memory,) = await save(database, build.draft("Has a cat"))
     async with database.transaction() as tables:
-        await tables.memories.settle(Settlement(NOW, TODAY, used=(long_ago.id, done.id)))
-        await tables.memories.settle(Settlement(NOW + timedelta(microseconds=1), TODAY, used=(lately.id,)))
-        await tables.memories.put_vector(done.id, "model", np.ones(2, dtype=np.float32))
-        found = await tables.memories.without_vector("model", 10)
-        assert [memory.id for memory in found] == [lately.id, long_ago.id, never.id]
-        assert [memory.id for memory in await tables.memories.without_vector("model", 1)] == [lately.id]
+        await tables.memories.edit(memory.id, "Has a dog", NOW)
+        await tables.memories.put_vectors("model", [(memory.id, "Has a cat", np.ones(2, dtype=np.float32))])
+        assert await tables.memories._sql.rows("SELECT * FROM embeddings") == []
+
+
+async def test_d17_memories_without_a_vector_are_found_span_by_span(database: Database) -> None:
+    saved = await save(database, *(build.draft(str(number)) for number in range(7)))
+    async with database.transaction() as tables:
+        done = [(memory.id, memory.text, np.ones(2, dtype=np.float32)) for memory in saved if memory.text in "0245"]
+        await tables.memories.put_vectors("model", done)
+        await tables.memories.put_vectors("other", [(saved[1].id, "1", np.ones(2, dtype=np.float32))])
+        await tables.memories.delete([saved[3].id])
+        found, after = [], 0
+        for _ in range(2):
+            page, end = await tables.memories.without_vector("model", after, 3)
+            assert end is not None
+            found.append([memory.text for memory in page])
+            after = end
+        assert found == [["1"], ["6"]]
+        assert await tables.memories.without_vector("model", after, 3) == ((), None)
 
 
 async def test_columns_are_those_operators_rely_on(database: Database) -> None:

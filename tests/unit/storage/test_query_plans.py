@@ -71,7 +71,7 @@ async def test_no_hot_statement_scans_a_table(database: Database) -> None:
         await tables.journal.window(build.ROOM, "$root", NOW, 20)
         await tables.journal.begin_turn(event.event_id, "default", "hi")
         memory = await tables.memories.insert(build.draft(source=Source.PROMOTION), NOW)
-        await tables.memories.put_vector(memory.id, "model", np.ones(2, dtype=np.float32))
+        await tables.memories.put_vectors("model", [(memory.id, memory.text, np.ones(2, dtype=np.float32))])
         await tables.memories.of_list(build.ALICE_LIST)
         await tables.memories.of_list(build.ROOM_LIST)
         await tables.memories.vectors_of_list(build.ALICE_LIST, "model", 2)
@@ -134,9 +134,15 @@ async def test_blanking_old_texts_does_not_look_through_the_whole_journal(databa
 
 async def test_the_check_itself_sees_a_scan(database: Database) -> None:
     async with traced(database) as statements, database.transaction() as tables:
-        await tables.memories.without_vector("model", 10)  # for the background only
+        await tables.memories._sql.rows("SELECT * FROM memories WHERE text = ?", "")
     (step,) = await scans(database, statements)
     assert step.startswith("SCAN memories")
+
+
+async def test_d17_looking_for_missing_vectors_stays_within_its_span(database: Database) -> None:
+    async with traced(database) as statements, database.transaction() as tables:
+        await tables.memories.without_vector("model", 0, 10)
+    assert [step for step in await scans(database, statements) if not step.startswith("SCAN (")] == []
 
 
 async def test_deleting_a_row_finds_what_hangs_on_it_by_index(database: Database) -> None:
