@@ -70,6 +70,10 @@ class JournalTable(Protocol):
         """
         ...
 
+    async def welcomed(self, room_id: str, since: datetime, besides: str) -> bool:
+        """Whether the bot came into a room at or after `since` and greeted it, by another event than `besides`."""
+        ...
+
     async def begin_turn(self, event_id: str, persona: str, said: str) -> None:
         """Note the persona current when the turn began (P11) and the text that was asked."""
         ...

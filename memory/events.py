@@ -16,12 +16,13 @@ class IncomingKind(StrEnum):
     MESSAGE = "message"
     EDIT = "edit"
     REDACTION = "redaction"
+    JOINED = "joined"  # the bot itself came into the room; it is the sender
 
 
 class JournalState(StrEnum):
     """Life of a journalled event: received -> answered -> learned, or one of the others at once.
 
-    Commands and turns that teach nothing go straight to `learned` when their answer is in the outbox.
+    Commands, turns that teach nothing and arrivals go straight to `learned` when their answer is in the outbox.
     """
 
     RECEIVED = "received"
@@ -115,11 +116,14 @@ class SyncBatch:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Markdown on its way to a room: where it goes and which event it answers. `notice`: a status line (m.notice)."""
+    """Markdown on its way to a room: where it goes and which event it answers. `notice`: a status line (m.notice).
+
+    recipient: who is answered and mentioned; None where it is said to the whole room, and so is no reply.
+    """
 
     room_id: str
     event_id: str
-    recipient: str
+    recipient: str | None
     markdown: str
     thread_root: str | None = None
     notice: bool = False

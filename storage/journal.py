@@ -49,6 +49,10 @@ _WINDOW = f"""
 AND said IS NOT NULL AND answer IS NOT NULL AND state IN ('answered', 'learned')
 ORDER BY +seq DESC LIMIT ?
 """
+_WELCOMED = """
+SELECT 1 FROM journal
+WHERE room_id = ? AND kind = 'joined' AND state = 'learned' AND received_at >= ? AND event_id <> ?
+"""
 _RETRACT = """
 UPDATE journal SET body = '', text = '', said = NULL, answer = NULL, raw = NULL, session_id = NULL,
     state = CASE WHEN state IN ('undecrypted', 'received') THEN 'ignored' WHEN state = 'answered' THEN 'learned'
@@ -127,6 +131,10 @@ class JournalRows:
         """
         found = await self._sql.rows(_WINDOW, room_id, thread_root, time_text(since), limit)
         return _decode_all(reversed(found))
+
+    async def welcomed(self, room_id: str, since: datetime, besides: str) -> bool:
+        """Whether the bot came into a room at or after `since` and greeted it, by another event than `besides`."""
+        return await self._sql.row(_WELCOMED, room_id, time_text(since), besides) is not None
 
     async def begin_turn(self, event_id: str, persona: str, said: str) -> None:
         """Note the persona current when the turn began (P11) and the text that was asked."""

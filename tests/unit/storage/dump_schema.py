@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from memory.events import JournalState
+from memory.events import IncomingKind, JournalState
 from memory.model import Usage
 from memory.types import Match, Origin, Recall, Source
 from storage import Database
@@ -28,10 +28,15 @@ SAID = {"$e1": "my cat is Mochi", "$e2": "Mochi is my cat", "$e3": "and I play t
 async def fill(tables: Tables) -> None:
     """Two turns learned, one unfinished; a memory promoted from the first two, a candidate from the third."""
     events = [build.incoming(event_id, text=text) for event_id, text in SAID.items()]
+    arrival = build.incoming("$e0", kind=IncomingKind.JOINED, text="", body="")
     batch = build.batch(
-        *events, undecryptable=(build.undecryptable("$e4"),), encrypted_rooms=(build.OTHER_ROOM,), next_batch="s1"
+        *events,
+        arrival,
+        undecryptable=(build.undecryptable("$e4"),),
+        encrypted_rooms=(build.OTHER_ROOM,),
+        next_batch="s1",
     )
-    await tables.journal.record(batch, events, [], build.NOW)
+    await tables.journal.record(batch, events, [arrival], build.NOW)
     for event_id, text in SAID.items():
         await tables.journal.begin_turn(event_id, "default", text)
     for event_id in ("$e1", "$e2"):

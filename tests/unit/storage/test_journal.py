@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.errors import StorageError
-from memory.events import Incoming, JournalEntry, JournalState, SyncBatch
+from memory.events import Incoming, IncomingKind, JournalEntry, JournalState, SyncBatch
 from memory.types import Recall
 from storage import Database
 from storage.tables import Tables
@@ -341,3 +341,17 @@ async def test_a_burst_of_500_events_is_one_transaction_in_order(database: Datab
     events = [build.incoming() for _ in range(500)]
     entries = await record(database, *events)
     assert [entry.incoming for entry in entries] == events
+
+
+async def test_a_room_is_welcomed_once_an_arrival_there_was_answered_not_before_and_not_by_itself(
+    database: Database,
+) -> None:
+    arrival = build.incoming(kind=IncomingKind.JOINED, sender="@bot:example.org", text="", body="")
+    await record(database, arrival, build.incoming())
+    async with database.transaction() as tables:
+        assert not await tables.journal.welcomed(build.ROOM, NOW, "$another")
+        await tables.journal.finish(arrival.event_id, JournalState.LEARNED)
+        assert await tables.journal.welcomed(build.ROOM, NOW, "$another")
+        assert not await tables.journal.welcomed(build.ROOM, NOW, arrival.event_id)
+        assert not await tables.journal.welcomed(build.ROOM, NOW + MINUTE, "$another")
+        assert not await tables.journal.welcomed(build.OTHER_ROOM, NOW, "$another")

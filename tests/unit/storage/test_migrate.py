@@ -126,6 +126,20 @@ async def test_a_database_of_every_schema_since_the_first_opens_with_its_rows(tm
     assert schema(old / "davenport.db") == schema(tmp_path / "fresh" / "davenport.db")
 
 
+@pytest.mark.parametrize("gone", ["$e4", "$e%"], ids=["the last row deleted", "every row deleted"])
+async def test_building_the_journal_anew_gives_no_number_out_again(tmp_path: Path, gone: str) -> None:
+    connection = sqlite3.connect(tmp_path / "davenport.db")
+    connection.executescript((Path(__file__).parent / "schemas" / "0001.sql").read_text("utf-8"))
+    connection.execute("DELETE FROM journal WHERE event_id LIKE ?", (gone,))
+    connection.execute("PRAGMA user_version = 1")
+    connection.commit()
+    connection.close()
+    event = build.incoming()
+    async with await Database.open(tmp_path) as database, database.transaction() as tables:
+        (entry,) = await tables.journal.record(build.batch(event, next_batch="s2"), [event], [], build.NOW)
+        assert entry.seq == 5
+
+
 async def test_two_openings_one_after_the_other_change_nothing(tmp_path: Path) -> None:
     await (await Database.open(tmp_path)).close()
     before = schema(tmp_path / "davenport.db")

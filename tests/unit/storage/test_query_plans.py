@@ -59,6 +59,7 @@ async def test_no_hot_statement_scans_a_table(database: Database) -> None:
         await tables.journal.sync_token()
         await tables.journal.record(build.batch(event, undecryptable=(late,)), [event], [], NOW)
         await tables.journal.known([event.event_id])
+        await tables.journal.welcomed(build.ROOM, NOW, event.event_id)
         await tables.outbox.answers("$sent")
         await tables.outbox.retract("$e")
         await tables.users.forgotten_through("@a:hs")
