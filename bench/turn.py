@@ -13,21 +13,21 @@ from __future__ import annotations
 import argparse
 import asyncio
 import functools
+import gc
 import statistics
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from pydantic import SecretStr
 
-import actors.turn
 from actors.messages import Deliver
-from actors.turn import TurnRunner
+from actors.metrics import NoMetrics
+from actors.ports import Stage
 from bench.stored import make_database, put_list
 from bench.whole import Bench, load, model_server
 from index.builtin import BuiltinEmbedder
@@ -52,32 +52,20 @@ STAGES = ("embed", "score", "settle", "prompt", "SDK", "other")
 RULES = MemorySettings(capacity_room=100_000, capacity_personal=100_000)
 
 
-class Stopwatch:
-    """Milliseconds by stage of the turn being measured."""
+class Stopwatch(NoMetrics):
+    """Listens to the metrics of the turn being measured: milliseconds by stage."""
 
     def __init__(self) -> None:
         self.begun = 0
         self.reply_at = 0
-        self.stages: dict[str, float] = defaultdict(float)
+        self.stages: dict[str, float] = {}
 
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        begun = time.perf_counter_ns()
-        try:
-            yield
-        finally:
-            self.stages[name] += (time.perf_counter_ns() - begun) / 1e6
+    def stage(self, stage: Stage, seconds: float) -> None:
+        self.stages[stage] = self.stages.get(stage, 0.0) + seconds * 1000
 
-    def wrap(self, owner: Any, method: str, name: str) -> None:
-        """Let calls of a coroutine function count for a stage."""
-        inner = getattr(owner, method)
-
-        @functools.wraps(inner)
-        async def timed(*arguments: Any) -> Any:
-            with self.stage(name):
-                return await inner(*arguments)
-
-        setattr(owner, method, timed)
+    def begin(self) -> None:
+        self.begun = time.perf_counter_ns()
+        self.stages.clear()
 
 
 class TimedModel:
@@ -98,26 +86,12 @@ class TimedModel:
         return await self._inner.extract(request)
 
 
-def watch_stages(watch: Stopwatch) -> None:
-    watch.wrap(TurnRunner, "_vector", "embed")
-    watch.wrap(TurnRunner, "_scores", "score")
-    watch.wrap(TurnRunner, "_settle", "settle")
-    build = actors.turn.build_prompt
-
-    def timed(**values: Any) -> Prompt:
-        with watch.stage("prompt"):
-            return build(**values)
-
-    actors.turn.build_prompt = timed
-
-
 def watch_begin(bench: Bench, watch: Stopwatch) -> None:
     tell = bench.system.tell
 
     async def timed(address: Any, message: object) -> None:
         if isinstance(message, Deliver):
-            watch.begun = time.perf_counter_ns()
-            watch.stages.clear()
+            watch.begin()
         await tell(address, message)
 
     bench.system.tell = timed  # type: ignore[method-assign]
@@ -136,10 +110,11 @@ class Sample:
         wire = (request_at - watch.begun) / 1e6
         self.port.append(port)
         self.wire.append(wire)
-        stages = watch.stages | {"SDK": wire - port}
+        assert "settle" in watch.stages, "the search failed"
+        stages = {stage: watch.stages[stage] for stage in STAGES[:4]} | {"SDK": wire - port}
         stages["other"] = wire - sum(stages.values())
         for stage in STAGES:
-            self.stages[stage].append(stages.get(stage, 0.0))
+            self.stages[stage].append(stages[stage])
 
     def row(self, name: str) -> str:
         numbers = [at(self.port, 50), at(self.port, 99), at(self.wire, 50), at(self.wire, 99)]
@@ -173,10 +148,12 @@ async def run_lists(
     async with await Database.open(folder) as store:
         inner = AnthropicModel(settings)
         model = TimedModel(inner, watch)
-        bench = Bench(store, embedder, model, RULES)
+        bench = Bench(store, embedder, model, RULES, watch)
         watch_begin(bench, watch)
         same_day = functools.partial(bench.clock.advance, timedelta(seconds=30))
         await measure(bench, watch, model, 3, same_day)
+        gc.collect()
+        gc.freeze()  # as the bot does once it has started
         usual = await measure(bench, watch, model, turns, same_day)
         # Messages of a day apart: each turn is the first of its day, so that every memory it does not match ages (D4).
         first = await measure(bench, watch, model, max(5, turns // 10), lambda: bench.clock.advance(timedelta(days=1)))
@@ -188,7 +165,6 @@ async def run_lists(
 async def run(stored: int, turns: int, folder: Path) -> None:
     embedder = BuiltinEmbedder()
     watch = Stopwatch()
-    watch_stages(watch)
     if not (folder / "davenport.db").exists():
         begun = time.perf_counter()
         await make_database(folder, stored, embedder)

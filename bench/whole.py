@@ -14,9 +14,10 @@ from pathlib import Path
 from aiohttp import web
 
 from actors.intake import Intake
+from actors.metrics import NoMetrics
 from actors.outbox import OutboxActor
 from actors.parts import Parts
-from actors.ports import Embedder, Model
+from actors.ports import Embedder, Metrics, Model
 from actors.room import RoomActor
 from actors.runtime import ActorSystem
 from actors.user import UserActor
@@ -60,7 +61,9 @@ class BenchSettings:
 class Bench:
     """The actors over one database."""
 
-    def __init__(self, store: Database, embedder: Embedder, model: Model, rules: MemorySettings) -> None:
+    def __init__(
+        self, store: Database, embedder: Embedder, model: Model, rules: MemorySettings, metrics: Metrics | None = None
+    ) -> None:
         self.clock = MovableClock(START)
         self.matrix = FakeMatrix()
         self.system = ActorSystem({})
@@ -74,6 +77,7 @@ class Bench:
             settings=settings,
             dispatcher=CommandDispatcher(self.system, settings),
             clock=self.clock,
+            metrics=metrics or NoMetrics(),
         )
         self.system.factories = {
             "room": lambda context: RoomActor(context, self.parts),
