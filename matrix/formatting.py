@@ -34,6 +34,7 @@ def render(answer: Answer) -> tuple[str, ...]:
     """Return the contents (JSON texts) of the events that say an answer, in order; none for a blank one.
 
     Every part answers the same event, in its thread where there is one, and mentions the recipient and nobody else.
+    What is said to the whole room is no reply and mentions nobody.
     """
     pieces = split(_sendable(answer.markdown), lambda markdown: _encoded_size(_content(markdown, answer)), BUDGET)
     contents = (_content(piece.markdown, answer) for piece in pieces if piece.text.strip())
@@ -87,9 +88,10 @@ def _content(markdown: str, answer: Answer) -> dict[str, Any]:
     content: dict[str, Any] = {
         "msgtype": "m.notice" if answer.notice else "m.text",
         "body": body,
-        "m.mentions": {"user_ids": [answer.recipient]},
-        "m.relates_to": _relation(answer),
+        "m.mentions": {},
     }
+    if answer.recipient is not None:
+        content |= {"m.mentions": {"user_ids": [answer.recipient]}, "m.relates_to": _relation(answer)}
     formatted = _html(tokens)
     if formatted != html.escape(body, quote=False):
         content |= {"format": "org.matrix.custom.html", "formatted_body": formatted}

@@ -87,9 +87,12 @@ class Gateway:
         upkeep = asyncio.create_task(self._keep_up(), name="encryption upkeep")
         try:
             await self._unless_stopped(self._persistently(self._prepare))
+            if since is not None:  # without it the first sync brings every open invitation
+                await self._unless_stopped(self._persistently(self._invitations.accept_open))
             while True:
-                batch = await self._unless_stopped(self._next(since))
+                raw, batch = await self._unless_stopped(self._next(since))
                 await sink.take(batch)
+                self._invitations.accept(raw)  # once stored: what follows from a join is then never before `since`
                 since = batch.next_batch
                 self.last_sync_at = time.monotonic()
                 self._upkeep_due.set()
@@ -128,14 +131,12 @@ class Gateway:
             profile = {}
         name = profile.get("displayname")
         self._reader.display_name = name if isinstance(name, str) else ""
-        await self._invitations.accept_open()
 
-    async def _next(self, since: str | None) -> SyncBatch:
+    async def _next(self, since: str | None) -> tuple[Mapping[str, Any], SyncBatch]:
         raw, response = await self._persistently(lambda: self._fetch(since))
         batch = await self._digest(raw, response, since)
         self._first = False
-        self._invitations.accept(raw)
-        return batch
+        return raw, batch
 
     async def _fetch(self, since: str | None) -> tuple[Mapping[str, Any], SyncResponse]:
         raw = await self._client.fetch_sync(

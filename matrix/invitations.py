@@ -108,14 +108,6 @@ class Invitations:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _own_membership(self, invitation: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        me = self._client.user_id
-        for event in invitation.get("invite_state", {}).get("events", []):
-            if event.get("type") == "m.room.member" and event.get("state_key") == me:
-                found: Mapping[str, Any] = event
-                return found
-        return None
-
     def _done(self, room_id: str, _: asyncio.Task[None]) -> None:
         self._tasks.pop(room_id, None)
 

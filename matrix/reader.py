@@ -16,7 +16,8 @@ from matrix.crypto import Decryptor, KeyMissing, undecryptable
 from matrix.errors import MALFORMED, Rejected
 from matrix.http import Json, endpoint
 from matrix.mentions import Identity
-from matrix.translate import RoomView, echoed_txn, is_redacted, read
+from matrix.timeline import is_arrival
+from matrix.translate import RoomView, arrival, echoed_txn, is_redacted, read
 from memory.events import Echo, Incoming, IncomingKind, Undecryptable
 
 log = logging.getLogger(__name__)
@@ -56,7 +57,8 @@ class Reader:
 
     async def read(self, room_id: str, raws: Iterable[Json], into: Read) -> None:
         """Read events of one room, oldest first. Raises MatrixError when members or an edit's target must be asked."""
-        wanted = [raw for raw in raws if raw.get("type") in _OF_INTEREST]
+        me = self._client.user_id
+        wanted = [raw for raw in raws if raw.get("type") in _OF_INTEREST or is_arrival(raw, me)]
         if not wanted:
             return
         view = self._view(await self._client.room_with_members(room_id))
@@ -76,6 +78,8 @@ class Reader:
     def _one(self, raw: Json, view: RoomView) -> Incoming | Undecryptable | Echo | None:
         me, sender, event_id = view.me.user_id, str(raw["sender"]), str(raw["event_id"])
         self._remember(event_id, sender)
+        if is_arrival(raw, me):
+            return arrival(raw, view)
         if (txn_id := echoed_txn(raw, me)) is not None:
             return Echo(txn_id, event_id, view.room_id)
         if sender == me or self.ignores(sender) or is_redacted(raw):

@@ -29,13 +29,14 @@ class Timelines:
         """Return the raw events since `since`, oldest first, the gap of a limited timeline filled from /messages.
 
         Where the bot joined meanwhile, nothing from before its invitation (without one: before its join) is returned,
-        and everything after it is, even what the token `since` had already passed. Raises MatrixError.
+        and everything after it is, its join among it, even what the token `since` had already passed. Raises
+        MatrixError.
         """
         events = [event for event in timeline.get("events", []) if isinstance(event, dict)]
         me = self._client.user_id
         token = timeline.get("prev_batch")
         if timeline.get("limited") is True and isinstance(token, str) and not any(_opens(e, me) for e in events):
-            just_joined = any(_is_join(event, me) for event in events)
+            just_joined = any(is_arrival(event, me) for event in events)
             events = await self._older(room_id, token, None if just_joined else since) + events
         return events[start_of_reading(events, me) :]
 
@@ -62,24 +63,29 @@ class Timelines:
 
 
 def start_of_reading(events: Sequence[Mapping[str, Any]], me: str) -> int:
-    """Return the index after our last invitation that was accepted, or after our last uninvited join; else 0."""
-    joins = [number for number, event in enumerate(events) if _is_join(event, me)]
+    """Return the index after our last invitation that was accepted, or that of our last uninvited join; else 0."""
+    joins = [number for number, event in enumerate(events) if is_arrival(event, me)]
     if not joins:
         return 0
     if not _was_invited(events[joins[-1]]):
-        return joins[-1] + 1
+        return joins[-1]
     invites = [n for n, e in enumerate(events[: joins[-1]]) if _membership(e, me) == "invite"]
     return invites[-1] + 1 if invites else 0
 
 
+def is_arrival(event: Mapping[str, Any], me: str) -> bool:
+    """Whether this event brought us into the room; a changed display name is a `join` too, but no arrival."""
+    if _membership(event, me) != "join":
+        return False
+    before = _previous_membership(event)
+    if before is None:  # not every homeserver tells what was before, but then it may say that something was
+        return "replaces_state" not in _object(event.get("unsigned"))
+    return before != "join"
+
+
 def _opens(event: Mapping[str, Any], me: str) -> bool:
     """Whether nothing before this event is ours to read: our invitation, or a join without one."""
-    return _membership(event, me) == "invite" or (_is_join(event, me) and not _was_invited(event))
-
-
-def _is_join(event: Mapping[str, Any], me: str) -> bool:
-    """Whether this event brought us in; a changed display name is a `join` too, but no arrival."""
-    return _membership(event, me) == "join" and _previous_membership(event) != "join"
+    return _membership(event, me) == "invite" or (is_arrival(event, me) and not _was_invited(event))
 
 
 def _was_invited(event: Mapping[str, Any]) -> bool:

@@ -43,6 +43,11 @@ def read(raw: Mapping[str, Any], room: RoomView) -> Incoming | None:
     return _message(_event(raw, room, IncomingKind.MESSAGE), content, relation, room)
 
 
+def arrival(raw: Mapping[str, Any], room: RoomView) -> Incoming:
+    """Return the bot's own join. Raises one of MALFORMED."""
+    return _event(raw, room, IncomingKind.JOINED)
+
+
 def echoed_txn(raw: Mapping[str, Any], me: str) -> str | None:
     """Return the transaction id of an event that this device sent itself, or None."""
     unsigned = raw.get("unsigned")

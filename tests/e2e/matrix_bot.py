@@ -13,7 +13,7 @@ from matrix.cross_signing import CrossSigner
 from matrix.gateway import Gateway
 from matrix.person import MemoryAccountStore
 from matrix.sender import Sender
-from memory.events import Echo, Incoming, OutboxRow, SyncBatch, Undecryptable
+from memory.events import Echo, Incoming, IncomingKind, OutboxRow, SyncBatch, Undecryptable
 
 
 class Crash(Exception):
@@ -33,6 +33,11 @@ class JournalInMemory:
         self.encrypted_rooms: set[str] = set()
         self.crash: Callable[[SyncBatch], bool] = lambda batch: False
         self.news = asyncio.Condition()
+
+    @property
+    def said(self) -> dict[str, Incoming]:
+        """The events without the bot's own arrivals."""
+        return {key: event for key, event in self.events.items() if event.kind is not IncomingKind.JOINED}
 
     async def known(self, event_ids: Sequence[str]) -> frozenset[str]:
         return frozenset(event_ids) & (self.events.keys() | self.undecryptable.keys())

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from matrix.http import endpoint
-from memory.events import Answer, IncomingKind
+from memory.events import Answer, Incoming, IncomingKind
 from tests.e2e.conftest import NewUser, People
 from tests.e2e.matrix_bot import MatrixBot, outbox_row
 from tests.e2e.people import PASSWORD, Person
@@ -204,3 +204,43 @@ async def test_without_a_token_nothing_is_read(people: People, new_user: NewUser
     await fresh.hears(later)
     assert said not in fresh.journal.events
     await fresh.close()
+
+
+@ROOMS
+async def test_each_arrival_is_journalled_once_and_a_new_name_is_none(
+    people: People, matrix_bot: MatrixBot, encrypted: bool
+) -> None:
+    alice = await people("alice")
+    me = matrix_bot.client.user_id
+
+    def arrivals() -> list[Incoming]:
+        return [event for event in matrix_bot.journal.events.values() if event.kind is IncomingKind.JOINED]
+
+    room_id = await room_with(alice, matrix_bot, encrypted=encrypted, direct=True)
+    await matrix_bot.hears(await alice.say(room_id, "hello"))
+    [first] = arrivals()
+    assert (first.sender, first.room_id, first.direct, first.body) == (me, room_id, True, "")
+    await matrix_bot.client.request("PUT", endpoint("profile", me, "displayname"), {"displayname": "Another name"})
+    await matrix_bot.stop()
+    await matrix_bot.start()
+    await matrix_bot.hears(await alice.say(room_id, "hello again"))
+    assert arrivals() == [first]
+    await matrix_bot.client.request("POST", endpoint("rooms", room_id, "leave"), {})
+    await alice.wait_for(lambda e: e.type == "m.room.member" and e.content.get("membership") == "leave")
+    await alice.invite(room_id, me)
+    await matrix_bot.journal.until(lambda: len(arrivals()) == 2)
+
+
+async def test_the_first_sync_of_all_accepts_invitations_and_sees_the_arrival(
+    people: People, new_user: NewUser, matrix_bot: MatrixBot
+) -> None:
+    """A bot that is invited before it ever ran hears everything from the invitation on, as any other time."""
+    alice = await people("alice")
+    user_id = await new_user("early")
+    room_id = await alice.create_room(invite=[user_id])
+    early = MatrixBot(matrix_bot.homeserver, user_id, PASSWORD, matrix_bot.folder.with_name("early"))
+    await early.start()
+    await alice.wait_for_member(room_id, user_id)
+    await early.hears(await alice.say(room_id, "hello"))
+    assert [event.kind for event in early.journal.events.values()] == [IncomingKind.JOINED, IncomingKind.MESSAGE]
+    await early.close()

@@ -179,3 +179,8 @@ def test_markup_that_grows_still_fits(markdown: str) -> None:
 def test_lone_surrogates_and_nul_are_replaced() -> None:
     [content] = contents("a\ud800b\0c")
     assert content["body"] == "a�b�c"
+
+
+def test_what_is_said_to_the_whole_room_answers_and_mentions_nobody() -> None:
+    [content] = [json.loads(each) for each in render(Answer("!room", "$join", None, "Hello", notice=True))]
+    assert content == {"msgtype": "m.notice", "body": "Hello", "m.mentions": {}}

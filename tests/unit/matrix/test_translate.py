@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from matrix.errors import MALFORMED
 from matrix.mentions import Identity
-from matrix.translate import RoomView, echoed_txn, read, without_fallback
+from matrix.translate import RoomView, arrival, echoed_txn, read, without_fallback
 from memory.events import Incoming, IncomingKind
 
 ME = "@davenport:example.org"
@@ -116,6 +116,13 @@ def test_own_events_confirm_their_transaction() -> None:
     assert echoed_txn(event({}, sender=ME, unsigned={"transaction_id": "t1"}), ME) == "t1"
     assert echoed_txn(event({}, sender=ALICE, unsigned={"transaction_id": "t1"}), ME) is None
     assert echoed_txn(event({}, sender=ME, unsigned=None), ME) is None
+
+
+def test_the_bots_own_join_is_an_arrival_without_words() -> None:
+    join = event({"membership": "join", "displayname": "hello"}, type="m.room.member", sender=ME, state_key=ME)
+    found = arrival(join, VIEW)
+    assert (found.kind, found.sender, found.room_id, found.body) == (IncomingKind.JOINED, ME, "!room", "")
+    assert read(join, VIEW) is None
 
 
 JSON = st.recursive(
