@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from llm.offline import english, german, other_languages
+from llm.offline.markers import without
 from llm.offline.sentences import statements
 from memory.text import canonical, checked_fact
 
@@ -22,9 +23,9 @@ def facts_of(text: str) -> tuple[str, ...]:
 
 
 def _read(sentence: str) -> list[str]:
-    words = sentence.split()
-    if facts := english.facts(sentence) or german.facts(sentence):
+    in_english, in_german = without("en", sentence), without("de", sentence)
+    if facts := english.facts(in_english) or german.facts(in_german):
         return facts
-    if english.is_english(words) or german.is_german(words):
+    if english.is_english(in_english.split()) or german.is_german(in_german.split()):
         return []
     return other_languages.facts(sentence)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from llm.offline.markers import without
 from llm.offline.tables import Tables
 
 
 @dataclass(frozen=True, slots=True)
-class Markers:
+class Statements:
     """How one language states something about its speaker."""
 
     language: str
@@ -17,22 +18,26 @@ class Markers:
     never: re.Pattern[str]
 
 
-def _markers(row: dict[str, str]) -> Markers:
+def _statements(row: dict[str, str]) -> Statements:
     spaced = row["spaced"] == "yes"
     before, after = (r"(?<!\w)", r"(?!\w)") if spaced else ("", "")
-    return Markers(
+    return Statements(
         row["name"],
         re.compile(f"(?:{row['starts']}){after}", re.IGNORECASE),
         re.compile(f"{before}(?:{row['never']}){after}", re.IGNORECASE),
     )
 
 
-MARKERS = tuple(map(_markers, Tables("others").rows("language")))
+_LANGUAGES = tuple(map(_statements, Tables("others").rows("language")))
 
 
 def facts(sentence: str) -> list[str]:
-    """Return the sentence itself where one language takes it for a lasting statement about its speaker."""
-    for markers in MARKERS:
-        if markers.starts.match(sentence) and not markers.never.search(sentence):
-            return [sentence]
+    """Return the sentence, without markers, where a language takes it for a lasting statement about its speaker.
+
+    A language that knows a marker in it goes first: Spanish "como", I eat, also begins the Portuguese "como eu disse".
+    """
+    read = [(each, without(each.language, sentence)) for each in _LANGUAGES]
+    for each, plain in sorted(read, key=lambda pair: pair[1] == sentence):
+        if each.starts.match(plain) and not each.never.search(plain):
+            return [plain]
     return []

@@ -21,9 +21,9 @@ _CHARACTER_DICE = 0.8  # of the pairs that two phrases without spaces share
 
 def same_fact(one: str, other: str) -> bool:
     """Whether two phrases state the same fact in whatever wording, as far as their words tell."""
-    if canonical(one) == canonical(other):
+    a, b = canonical(_undotted(one)), canonical(_undotted(other))
+    if a == b:
         return True
-    a, b = canonical(one), canonical(other)
     if bool(_UNSPACED.search(a)) != bool(_UNSPACED.search(b)):
         return False
     if _UNSPACED.search(a):
@@ -59,7 +59,7 @@ class Meaning:
 
 def meaning(text: str) -> Meaning:
     """Return what a phrase is compared by. A word with a capital within it may be a name and keeps its ending."""
-    plain = unicodedata.normalize("NFC", text.replace("’", "'"))
+    plain = unicodedata.normalize("NFC", _undotted(text).replace("’", "'"))
     for phrase, stands_for in w.PHRASES:
         plain = phrase.sub(stands_for, plain)
     written = [token.removesuffix("'s") for token in _WORD.findall(plain)]
@@ -77,6 +77,11 @@ def meaning(text: str) -> Meaning:
         past=bool(w.PAST & set(tokens)) or _past_verb(tokens),
         ordered=bool(w.ORDER & set(tokens)),
     )
+
+
+def _undotted(text: str) -> str:
+    """Return a text with the Turkish capital of i as i, which case folding makes two characters of."""
+    return text.replace("İ", "i")
 
 
 def _past_verb(tokens: list[str]) -> bool:

@@ -64,6 +64,10 @@ class Tables:
         """Return the rows of an array of tables, each value as `text` returns it."""
         return [{name: _one_line(value) for name, value in row.items()} for row in self._data[key]]
 
+    def raw_rows(self, key: str) -> list[dict[str, str]]:
+        """Return the rows of an array of tables, the lines of a value as they are."""
+        return [{name: value.strip("\n") for name, value in row.items()} for row in self._data[key]]
+
 
 def _one_line(text: str) -> str:
     """Return the lines of a text joined, without their line breaks; what stands on a line stays as it is."""

@@ -210,6 +210,7 @@ async def stored_login(folder: Path) -> str:
         "japanese.toml",
         pytest.param("german.toml", marks=pytest.mark.slow),
         pytest.param("spanish.toml", marks=pytest.mark.slow),
+        pytest.param("russian.toml", marks=pytest.mark.slow),
     ],
 )
 async def test_the_demo_plays_any_script_to_the_end(script: str | None) -> None:
