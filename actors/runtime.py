@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, cast
 
 from actors.actor import Actor, Address, Work
@@ -51,6 +52,7 @@ class Context:
         self.mailbox: asyncio.Queue[_Envelope] = asyncio.Queue(system.capacity)
         self.senders = 0
         self.stopped = False
+        self.busy = False
         self.failures: deque[float] = deque(maxlen=RELOADS)
         self.tasks: set[asyncio.Task[None]] = set()
         self.actor: Actor | None = None
@@ -86,15 +88,30 @@ class Context:
                     async with asyncio.timeout(self.system.idle_seconds):
                         envelope = await self.mailbox.get()
                 except TimeoutError:
-                    if self.mailbox.empty() and not self.senders and not self.tasks:
+                    if self.idle:
                         return
                 else:
+                    self.busy = True
                     await self._process(envelope)
+                    self.busy = False
         finally:
+            if not self.stopped:
+                self.system.cells.pop(self.address, None)
             self.stopped = True
-            self.system.cells.pop(self.address, None)
             self._restart()
             self._refuse_queued()
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is queued, held back or being worked on."""
+        return not self.busy and self.mailbox.empty() and not self.senders and not self.tasks
+
+    def retire(self) -> None:
+        """Unload an idle actor at once; whoever needs it again gets a new one (runtime only)."""
+        self.stopped = True
+        del self.system.cells[self.address]
+        self._restart()
+        self.runner.cancel()
 
     async def _process(self, envelope: _Envelope) -> None:
         try:
@@ -167,13 +184,16 @@ class ActorSystem:
     """Finds or loads actors by address and delivers messages to them.
 
     factories: by kind of address. capacity: messages a mailbox holds. idle_seconds: how long an actor without messages
-    and tasks stays loaded.
+    and tasks stays loaded. most: actors loaded at one time; over it, idle ones go sooner, those used longest ago first.
     """
 
-    def __init__(self, factories: Factories, *, capacity: int = 1000, idle_seconds: float = 600.0) -> None:
+    def __init__(
+        self, factories: Factories, *, capacity: int = 1000, idle_seconds: float = 600.0, most: int = 5000
+    ) -> None:
         self.factories = factories
         self.capacity = capacity
         self.idle_seconds = idle_seconds
+        self.most = most
         self.cells: dict[Address, Context] = {}
         self._outstanding = 0
         self._quiet = asyncio.Event()
@@ -227,9 +247,20 @@ class ActorSystem:
     def _cell(self, address: Address) -> Context:
         if self._closed:
             raise Stopping("the bot is shutting down")
-        if address not in self.cells:
-            self.cells[address] = Context(self, address)
-        return self.cells[address]
+        cell = self.cells.pop(address, None)
+        if cell is None:
+            self._make_room()
+            cell = Context(self, address)
+        self.cells[address] = cell  # at the end: `cells` is in the order of use
+        return cell
+
+    def _make_room(self) -> None:
+        """Unload idle actors, those used longest ago first, until one more may be loaded; as far as any are idle."""
+        over = len(self.cells) + 1 - self.most
+        if over > 0:
+            idle = (cell for cell in self.cells.values() if cell.idle)
+            for cell in list(islice(idle, over)):
+                cell.retire()
 
     def expect(self) -> None:
         """Count a message or task as outstanding (runtime only)."""

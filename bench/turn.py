@@ -28,7 +28,7 @@ from pydantic import SecretStr
 from actors.messages import Deliver
 from actors.metrics import NoMetrics
 from actors.ports import Stage
-from bench.stored import make_database, put_list
+from bench.stored import made, put_list
 from bench.whole import Bench, load, model_server
 from index.builtin import BuiltinEmbedder
 from llm.client import AnthropicModel
@@ -165,10 +165,7 @@ async def run_lists(
 async def run(stored: int, turns: int, folder: Path) -> None:
     embedder = BuiltinEmbedder()
     watch = Stopwatch()
-    if not (folder / "davenport.db").exists():
-        begun = time.perf_counter()
-        await make_database(folder, stored, embedder)
-        print(f"{stored} memories written in {time.perf_counter() - begun:.0f} s")
+    made(folder, stored)
     print(f"{stored} memories stored; {load()}; milliseconds; stages are medians")
     head = " ".join(f"{name:>7}" for name in ("p50", "p99", "p50", "p99", *STAGES))
     print(f"{'':38} {'':5} {'to port':>15} {'to request':>15}")

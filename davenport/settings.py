@@ -336,6 +336,28 @@ class StorageSection(Section):
     )
 
 
+class LimitsSection(Section):
+    """How much of the machine's memory the bot takes, beside about 280 MB that it takes always."""
+
+    index_mb: int = Field(
+        default=64,
+        ge=1,
+        le=100_000,
+        description="MB for the vectors of lists in use: 64 hold 1,200 lists of 20 memories. Lists used longest ago go "
+        "first and are read again when they are needed.",
+    )
+    loaded_actors: int = Field(
+        default=5000,
+        ge=100,
+        le=10_000_000,
+        description="Rooms, users and outboxes in memory at one time, about 15 kB each; a person in a room of one's own "
+        "takes three. Over it, idle ones used longest ago go first.",
+    )
+    idle_minutes: float = Field(
+        default=10, gt=0, le=100_000, description="Minutes without a message after which a room or user is let go."
+    )
+
+
 class HttpSection(Section):
     """Health and metrics over HTTP: /healthz, /readyz and /metrics, for a supervisor and for Prometheus."""
 
@@ -379,6 +401,7 @@ class Settings(BaseSettings):
     embeddings: EmbeddingsSection = EmbeddingsSection()
     journal: JournalSection = JournalSection()
     storage: StorageSection = StorageSection()
+    limits: LimitsSection = LimitsSection()
     http: HttpSection = HttpSection()
     log: LogSection = LogSection()
 

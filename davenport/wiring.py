@@ -129,12 +129,14 @@ async def opened(
         if embedder is not None:
             stack.push_async_callback(embedder.aclose)
         source = ConfiguredSettings(settings, embedder_threshold=threshold)
-        system = panel.system = ActorSystem({})
+        system = panel.system = ActorSystem(
+            {}, most=settings.limits.loaded_actors, idle_seconds=settings.limits.idle_minutes * 60
+        )
         dispatcher = CommandDispatcher(system, source, prefix=settings.matrix.command_prefix)
         parts = decorate(
             Parts(
                 store=store,
-                indexes=FaissIndexes(),
+                indexes=FaissIndexes(settings.limits.index_mb * 1_000_000),
                 embedder=None if embedder is None else MeasuredEmbedder(embedder, metrics),
                 model=MeasuredModel(model, metrics),
                 matrix=Sender(client, StoredForMatrix(store)),

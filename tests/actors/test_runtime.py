@@ -207,3 +207,49 @@ async def test_an_actor_with_a_task_stays_loaded() -> None:
     assert await system.drain(5)
     assert world.seen == [("a", "done x")]
     await system.close()
+
+
+async def test_over_the_limit_the_idle_actor_used_longest_ago_goes_first() -> None:
+    world = World(gates={"x": asyncio.Event()})
+    system = world.system(most=2)
+    first, second, third = (Address("probe", name) for name in ("first", "second", "third"))
+    await system.ask(first, Echo("one"))
+    await system.ask(second, Echo("one"))
+    await system.ask(first, Echo("two"))
+    assert await system.ask(third, Echo("one")) == "one 1"
+    assert list(system.cells) == [first, third]
+    assert world.unloads == 1
+    assert await system.ask(second, Echo("two")) == "two 1"
+    assert list(system.cells) == [third, second]
+    await system.tell(second, ("spawn", "x"))
+    await system.tell(third, "x")
+    await system.ask(first, Echo("three"))
+    assert list(system.cells) == [second, third, first]  # one with a task, one in a handler: neither may go
+    world.gates["x"].set()
+    assert await system.drain(5)
+    await system.close()
+
+
+async def test_nothing_is_lost_or_reordered_while_actors_come_and_go() -> None:
+    world = World()
+    system = world.system(most=2, idle_seconds=0.001)
+    names = [f"a{number}" for number in range(7)]
+    turn = asyncio.Semaphore(1)
+
+    async def talk(name: str) -> None:
+        for number in range(50):
+            async with turn:
+                await asyncio.sleep(0)
+            if number % 3:
+                await system.tell(Address("probe", name), number)
+            else:
+                assert (await system.ask(Address("probe", name), Echo(str(number)))).split()[0] == str(number)
+
+    await asyncio.gather(*map(talk, names))
+    assert await system.drain(5)
+    for name in names:
+        assert [said for who, said in world.seen if who == name] == [number for number in range(50) if number % 3]
+    await system.ask(A, Echo("last"))
+    assert len(system.cells) <= 2
+    assert world.unloads > 10 * len(names)
+    await system.close()
