@@ -350,8 +350,8 @@ class LimitsSection(Section):
         default=5000,
         ge=100,
         le=10_000_000,
-        description="Rooms, users and outboxes in memory at one time, about 15 kB each; a person in a room of one's own "
-        "takes three. Over it, idle ones used longest ago go first.",
+        description="Rooms, users and outboxes in memory at one time: about 15 kB each, and three for a person in a "
+        "room of their own. Over it, idle ones used longest ago go first.",
     )
     idle_minutes: float = Field(
         default=10, gt=0, le=100_000, description="Minutes without a message after which a room or user is let go."
