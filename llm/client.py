@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import logging
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 import anthropic
 import httpx2
-from anthropic import Omit, omit
+from anthropic import AsyncMessageStream, AsyncMessageStreamManager, Omit, omit
 from anthropic.types import (
     Message,
     MessageParam,
@@ -25,11 +26,12 @@ from anthropic.types import (
     ToolUseBlock,
 )
 
+from llm.breaker import Guard
 from llm.extraction import extraction_of, extraction_prompt, output_format
 from llm.failures import as_model_errors
 from llm.settings import LlmSettings
 from llm.wire import assistant_turn, messages_of, system_of, text_of, tool_result, tools_of, usage_of
-from memory.errors import ModelAnswerInvalid, ModelError, ModelKeyMissing
+from memory.errors import ModelAnswerInvalid, ModelError, ModelKeyMissing, ModelUnavailable
 from memory.model import Prompt, Reply, ToolCall, ToolResult, ToolSpec, Usage
 from memory.types import Extraction, ExtractionRequest
 
@@ -49,12 +51,22 @@ RunTool = Callable[[ToolCall], Awaitable[ToolResult]]
 
 
 class AnthropicModel:
-    """Asks the model for replies and extractions. Every failure is a ModelError; nothing partial is returned."""
+    """Asks the model for replies and extractions. Every failure is a ModelError; nothing partial is returned.
 
-    def __init__(self, settings: LlmSettings, *, idle_seconds: float = IDLE_SECONDS) -> None:
-        """`idle_seconds`: how long a stream may stay silent. Opens no connection."""
+    `breaker` guards each call: while it is open, ModelPaused is raised at once and nothing is sent.
+    """
+
+    def __init__(
+        self,
+        settings: LlmSettings,
+        *,
+        idle_seconds: float = IDLE_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`idle_seconds`: how long a stream may stay silent. `clock`: the breaker's, in seconds. Opens no connection."""
         self._settings = settings
         self._slots = asyncio.Semaphore(settings.max_in_flight)
+        self.breaker = Guard(settings.breaker_failures, settings.breaker_seconds, clock)
         self._client = _client(settings, idle_seconds) if settings.api_key.get_secret_value() else None
 
     def use(self, settings: LlmSettings) -> None:
@@ -66,6 +78,7 @@ class AnthropicModel:
             max_tokens=settings.max_tokens,
             timeout_seconds=settings.timeout_seconds,
         )
+        self.breaker.use(settings.breaker_failures, settings.breaker_seconds)
 
     def describe(self) -> dict[str, object]:
         """Say for operators whom it asks; never a key."""
@@ -76,6 +89,7 @@ class AnthropicModel:
             "assistant_model": settings.assistant_model,
             "memory_model": settings.extraction_model,
             "key": self._client is not None,
+            "breaker": {"state": self.breaker.state, "wait_seconds": round(self.breaker.wait_seconds, 1)},
         }
 
     async def aclose(self) -> None:
@@ -90,10 +104,17 @@ class AnthropicModel:
         part of the answer. Raises ModelError, also for a refusal: what the model had said until then is no answer.
         """
         _check_size(prompt)
-        turn = _Turn(tools, run_tool, messages_of(prompt))
+        turn = _Turn(self._settings.assistant_model, tools, run_tool, messages_of(prompt))
+        try:
+            return await self._converse(prompt, tools, turn)
+        except ModelError as error:
+            error.usage = (*turn.usage, *error.usage)
+            raise
+
+    async def _converse(self, prompt: Prompt, tools: Sequence[ToolSpec], turn: _Turn) -> Reply:
         for rounds_left in range(MAX_TOOL_ROUNDS, -1, -1):
             message = await self._call(
-                self._settings.assistant_model,
+                turn.model,
                 prompt,
                 turn.messages,
                 # Withheld tools stay defined, since the history may hold calls of them.
@@ -111,15 +132,16 @@ class AnthropicModel:
         """Ask for new facts and reinforced candidates (P6). Raises ModelError, ModelAnswerInvalid (P17)."""
         prompt = extraction_prompt(request)
         _check_size(prompt)
-        message = await self._call(
-            self._settings.extraction_model,
-            prompt,
-            messages_of(prompt),
-            output_config={"format": output_format()},
-        )
-        if message.stop_reason != "end_turn":
-            raise ModelAnswerInvalid(f"extraction stopped with {message.stop_reason}")
-        return extraction_of(text_of(message)), usage_of(message)
+        model = self._settings.extraction_model
+        message = await self._call(model, prompt, messages_of(prompt), output_config={"format": output_format()})
+        usage = usage_of(message, model)
+        try:
+            if message.stop_reason != "end_turn":
+                raise ModelAnswerInvalid(f"extraction stopped with {message.stop_reason}")
+            return extraction_of(text_of(message)), usage
+        except ModelAnswerInvalid as error:
+            error.usage = (usage,)
+            raise
 
     async def _call(
         self,
@@ -133,45 +155,65 @@ class AnthropicModel:
     ) -> Message:
         """Make one call and return its whole answer, which has a stop reason and is no refusal."""
         if self._client is None:
-            raise ModelKeyMissing("no API key: set llm.api_key or ANTHROPIC_API_KEY")
+            raise ModelKeyMissing("no key: set llm.api_key or ANTHROPIC_API_KEY; any text where the server wants none")
         if not messages:
             raise ModelError("the prompt has no message")
-        seconds = self._settings.timeout_seconds
+        self.breaker.refuse_if_open()  # at once, not after a place among the calls in flight
+        request = self._client.messages.stream(
+            model=model,
+            max_tokens=self._settings.max_tokens,
+            system=system_of(prompt) or omit,
+            messages=messages,
+            tools=tools,
+            tool_choice=tool_choice,
+            output_config=output_config,
+        )
+        async with self._slots:
+            with self.breaker.call():
+                return await _whole(request, model, self._settings.timeout_seconds)
+
+
+async def _whole(request: AsyncMessageStreamManager[None], model: str, seconds: float) -> Message:
+    """Wait for the end of a stream. Raises ModelError with what the call cost, as far as the server had said so."""
+    usage: list[Usage] = []
+    try:
         with as_model_errors(seconds):
-            async with (
-                self._slots,
-                asyncio.timeout(seconds),
-                self._client.messages.stream(
-                    model=model,
-                    max_tokens=self._settings.max_tokens,
-                    system=system_of(prompt) or omit,
-                    messages=messages,
-                    tools=tools,
-                    tool_choice=tool_choice,
-                    output_config=output_config,
-                ) as stream,
-            ):
-                message = await stream.get_final_message()
+            async with asyncio.timeout(seconds), request as stream:
+                try:
+                    message = await stream.get_final_message()
+                finally:
+                    usage += _spent(stream, model)
         if message.stop_reason is None:
-            raise ModelError("the answer was cut off in the middle")
+            raise ModelUnavailable("the answer was cut off in the middle")
         if message.stop_reason == "refusal":
             raise ModelError("the model refused to answer")
-        return message
+    except ModelError as error:
+        error.usage = tuple(usage)
+        raise
+    return message
+
+
+def _spent(stream: AsyncMessageStream[None], model: str) -> list[Usage]:
+    try:
+        return [usage_of(stream.current_message_snapshot, model)]
+    except AssertionError:  # how the SDK says that nothing has come yet
+        return []
 
 
 class _Turn:
     """What grows while one reply is made: messages, texts, usage and the number of tool calls."""
 
-    def __init__(self, tools: Sequence[ToolSpec], run_tool: RunTool, messages: list[MessageParam]) -> None:
+    def __init__(self, model: str, tools: Sequence[ToolSpec], run_tool: RunTool, messages: list[MessageParam]) -> None:
+        self.model = model
         self.messages = messages
+        self.usage: list[Usage] = []
         self._tools = tools
         self._run_tool = run_tool
         self._texts: list[str] = []
-        self._usage: list[Usage] = []
         self._calls = 0
 
     def take(self, message: Message) -> None:
-        self._usage.append(usage_of(message))
+        self.usage.append(usage_of(message, self.model))
         if text := text_of(message):
             self._texts.append(text)
 
@@ -181,7 +223,7 @@ class _Turn:
         if not self._texts:
             raise ModelError("the answer has no text")
         text = "\n\n".join(self._texts)
-        return Reply(text + CUT_NOTE if stop_reason in _CUT else text, tuple(self._usage))
+        return Reply(text + CUT_NOTE if stop_reason in _CUT else text, tuple(self.usage))
 
     async def run_tools(self, message: Message) -> None:
         """Run the tools an answer asks for, one after the other, and append both turns."""

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import anthropic
 import httpx2
 
-from memory.errors import ModelError
+from memory.errors import ModelError, ModelUnavailable
 
 _KIND = re.compile(r"[a-z_]{1,60}")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{1,80}")
@@ -32,15 +32,27 @@ _RAISED = (
     AssertionError,
 )
 
+_REQUEST_FAULTS = frozenset(range(400, 500)) - {401, 402, 403, 407, 408, 425, 429}
+
 
 @contextmanager
 def as_model_errors(timeout_seconds: float) -> Iterator[None]:
-    """Turn what a model call raises into ModelError; cancellation passes."""
+    """Turn what a model call raises into ModelError; ModelUnavailable where any would fail. Cancellation passes."""
     try:
         yield
     except _RAISED as error:
+        kind = ModelError if _is_answer(error) else ModelUnavailable
         # Not chained: the SDK's texts quote what the server wrote, which may quote the prompt.
-        raise ModelError(_cause(error, timeout_seconds)) from None
+        raise kind(_cause(error, timeout_seconds)) from None
+
+
+def _is_answer(error: Exception) -> bool:
+    """Whether the server works and only this request was wrong, such as 400, 404 or 413.
+
+    A key that is not taken (401, 402, 403) is no such answer: it concerns every request until somebody mends it. An
+    error within a stream comes with the status of the stream, 200.
+    """
+    return isinstance(error, anthropic.APIStatusError) and error.status_code in _REQUEST_FAULTS
 
 
 def _cause(error: Exception, timeout_seconds: float) -> str:

@@ -17,7 +17,8 @@ class LlmSettings:
 
     provider: "anthropic" (the API itself, or any server that speaks it) or "offline". base_url: without `/v1`.
     api_key never prints. memory_model: "" means assistant_model. max_tokens: of one answer, thinking included.
-    timeout_seconds: of one model call with all its retries. max_in_flight: calls at one time.
+    timeout_seconds: of one model call with all its retries. max_in_flight: calls at one time. breaker_failures: calls
+    in a row that must fail before the server is left alone for breaker_seconds.
     """
 
     provider: str = ANTHROPIC
@@ -29,6 +30,8 @@ class LlmSettings:
     timeout_seconds: float = 120.0
     max_retries: int = 2
     max_in_flight: int = 8
+    breaker_failures: int = 5
+    breaker_seconds: float = 30.0
 
     @property
     def extraction_model(self) -> str:

@@ -51,11 +51,14 @@ def text_of(message: Message) -> str:
     return "".join(block.text for block in message.content if block.type == "text").strip()
 
 
-def usage_of(message: Message) -> Usage:
-    """Return what one call cost, as the server counted it."""
+def usage_of(message: Message, model: str) -> Usage:
+    """Return what one call cost, as the server counted it.
+
+    `model`: the name that was asked for, which prices and sums go by; a server may answer with a longer one.
+    """
     usage = message.usage
     return Usage(
-        model=message.model,
+        model=model,
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
         cache_read_tokens=usage.cache_read_input_tokens or 0,

@@ -4,6 +4,12 @@
 error is for operators only.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from memory.model import Usage
+
 
 class DavenportError(Exception):
     """Base of every error of this project."""
@@ -31,6 +37,23 @@ class EmbeddingError(DavenportError):
 
 class ModelError(DavenportError):
     """The model gave no usable answer: unreachable, timed out, cut off, refused or over its limits."""
+
+    def __init__(self, message: str, usage: Iterable[Usage] = ()) -> None:
+        """`usage`: what the calls cost all the same, as far as the API said so."""
+        super().__init__(message)
+        self.usage = tuple(usage)
+
+
+class ModelUnavailable(ModelError):
+    """The model's server serves nobody just now: unreachable, overloaded, timed out, or it does not take the key."""
+
+
+class ModelPaused(ModelError):
+    """The model was not asked, since its server failed time after time; it is tried again in a while."""
+
+
+class BudgetSpent(ModelError):
+    """The model was not asked, since what it may cost today is spent."""
 
 
 class ModelKeyMissing(ModelError):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,7 +17,7 @@ from actors.ports import Model
 from llm.client import CUT_NOTE, MAX_PROMPT_CHARACTERS, MAX_TOOL_CALLS, MAX_TOOL_ROUNDS, AnthropicModel
 from llm.settings import LlmSettings
 from llm.tools import SAVE_MEMORY
-from memory.errors import ModelAnswerInvalid, ModelError, ModelKeyMissing
+from memory.errors import ModelAnswerInvalid, ModelError, ModelKeyMissing, ModelPaused, ModelUnavailable
 from memory.model import Block, Prompt, PromptMessage, ToolCall, ToolResult
 from memory.types import Candidate, Exchange, Extraction, ExtractionRequest, Origin
 from tests.fakes.model_server import (
@@ -69,10 +71,15 @@ async def no_tool(call: ToolCall) -> ToolResult:
 
 @asynccontextmanager
 async def model_and_server(
-    *, replies: Script | None = None, extractions: Script | None = None, idle: float = 60.0, **settings: Any
+    *,
+    replies: Script | None = None,
+    extractions: Script | None = None,
+    idle: float = 60.0,
+    clock: Callable[[], float] = time.monotonic,
+    **settings: Any,
 ) -> AsyncIterator[tuple[AnthropicModel, ModelServer]]:
     async with ModelServer(replies=replies, extractions=extractions) as server:
-        model = AnthropicModel(server.settings(**settings), idle_seconds=idle)
+        model = AnthropicModel(server.settings(**settings), idle_seconds=idle, clock=clock)
         try:
             yield model, server
         finally:
@@ -328,6 +335,116 @@ async def test_an_oversized_prompt_is_not_sent() -> None:
         with pytest.raises(ModelError, match="no message"):
             await model.reply(Prompt((Block("s"),), ()), (), no_tool)
     assert server.requests == []
+
+
+# --- the breaker --------------------------------------------------------------------------------------------------
+
+
+async def ask(model: AnthropicModel, times: int = 1) -> list[type[Exception] | str]:
+    """Ask so many times, one after the other; return each text or kind of error."""
+    outcomes: list[type[Exception] | str] = []
+    for _ in range(times):
+        try:
+            outcomes.append((await model.reply(prompt(), (), no_tool)).text)
+        except ModelError as error:
+            outcomes.append(type(error))
+    return outcomes
+
+
+async def test_a_server_that_keeps_failing_is_left_alone_and_tried_again_with_one_call() -> None:
+    now = [0.0]
+    script = [fail(529), fail(500), fail(429), say("back"), say("on")]
+    async with model_and_server(replies=script, breaker_failures=2, breaker_seconds=30, clock=lambda: now[0]) as (
+        model,
+        server,
+    ):
+        assert await ask(model, 4) == [ModelUnavailable, ModelUnavailable, ModelPaused, ModelPaused]
+        assert (len(server.requests), model.breaker.state) == (2, "open")
+        with pytest.raises(ModelPaused):
+            await model.extract(REQUEST)
+        assert model.describe()["breaker"] == {"state": "open", "wait_seconds": 30.0}
+        now[0] = 30
+        assert await ask(model, 2) == [ModelUnavailable, ModelPaused]
+        now[0] = 60
+        assert await ask(model, 2) == ["back", "on"]
+        assert (len(server.requests), model.breaker.state) == (5, "closed")
+
+
+async def test_while_one_call_tries_no_other_waits_for_it() -> None:
+    now, gate = [0.0], asyncio.Event()
+    script = [fail(500), held(say("back"), gate)]
+    async with model_and_server(replies=script, breaker_failures=1, clock=lambda: now[0], max_in_flight=1) as (
+        model,
+        server,
+    ):
+        await ask(model)
+        now[0] = 60
+        trial = asyncio.create_task(ask(model))
+        await server.wait_for_requests(2)
+        assert await ask(model) == [ModelPaused]
+        gate.set()
+        assert await trial == ["back"]
+
+
+@pytest.mark.parametrize(
+    ("status", "counts"),
+    [(400, False), (404, False), (413, False), (401, True), (403, True), (429, True), (500, True), (529, True)],
+)
+async def test_what_the_server_says_of_one_request_is_no_failure_of_the_server(status: int, counts: bool) -> None:
+    async with model_and_server(replies=lambda _: fail(status), breaker_failures=1) as (model, _):
+        await ask(model)
+        assert model.breaker.state == ("open" if counts else "closed")
+
+
+async def test_cut_silent_and_unreachable_servers_count_and_refusals_do_not() -> None:
+    async with model_and_server(replies=[cut("a b c " * 40, 4)], breaker_failures=1) as (model, _):
+        await ask(model)
+        assert model.breaker.state == "open"
+    async with model_and_server(replies=[say("no", "refusal")], breaker_failures=1) as (model, _):
+        await ask(model)
+        assert model.breaker.state == "closed"
+        settings = LlmSettings(base_url=model.describe()["base_url"], api_key=SecretStr("k"), max_retries=0)  # type: ignore[arg-type]
+    gone = AnthropicModel(replace(settings, breaker_failures=1))
+    await ask(gone)
+    assert gone.breaker.state == "open"
+    await gone.aclose()
+
+
+# --- what failed calls cost ---------------------------------------------------------------------------------------
+
+
+async def test_a_failure_carries_what_the_calls_before_it_and_itself_cost() -> None:
+    calls, run = recording([ToolResult("ok")])
+    script = [call_tool("save_memory", {"text": "x"}), say("I would rather not say that", "refusal")]
+    async with model_and_server(replies=script) as (model, _):
+        with pytest.raises(ModelError, match="refused") as caught:
+            await model.reply(prompt(), [SAVE_MEMORY], run)
+    assert len(calls) == 1
+    assert [usage.model for usage in caught.value.usage] == ["claude-sonnet-5-5"] * 2
+    assert all(usage.output_tokens > 1 for usage in caught.value.usage)
+
+
+async def test_a_cut_stream_carries_what_it_had_said_of_its_cost() -> None:
+    async with model_and_server(replies=[cut("a b c " * 40, 4, abort=True)]) as (model, _):
+        with pytest.raises(ModelError) as caught:
+            await model.reply(prompt(), (), no_tool)
+    (usage,) = caught.value.usage
+    assert usage.input_tokens + usage.cache_write_tokens > 0
+
+
+async def test_an_unusable_extraction_carries_its_cost_p17() -> None:
+    async with model_and_server(extractions=[say("not json"), say("{}", "max_tokens")]) as (model, _):
+        for _ in range(2):
+            with pytest.raises(ModelAnswerInvalid) as caught:
+                await model.extract(REQUEST)
+            assert [usage.model for usage in caught.value.usage] == ["claude-haiku-5-5"]
+
+
+async def test_an_error_status_costs_nothing() -> None:
+    async with model_and_server(replies=[fail(529)]) as (model, _):
+        with pytest.raises(ModelError) as caught:
+            await model.reply(prompt(), (), no_tool)
+    assert caught.value.usage == ()
 
 
 # --- extraction ---------------------------------------------------------------------------------------------------
