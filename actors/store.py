@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
-from datetime import datetime
+from datetime import date, datetime
 from typing import Protocol
 
 from actors.ports import Vector, Vectors
@@ -18,7 +18,7 @@ from memory.events import (
     Totals,
     Undecryptable,
 )
-from memory.model import Usage
+from memory.model import Usage, UsageBy, UsageTotal
 from memory.types import Candidate, Draft, ListKey, Memory, Origin, Recall, Settlement
 
 
@@ -281,6 +281,10 @@ class UsageTable(Protocol):
 
     async def add(self, event_id: str, user_id: str, room_id: str, purpose: str, usage: Usage, at: datetime) -> None:
         """Record one model call; `purpose` is "reply" or "extraction"."""
+        ...
+
+    async def totals(self, first: date, last: date, by: Sequence[UsageBy]) -> tuple[UsageTotal, ...]:
+        """Sum the calls of some UTC dates, both included, for each combination of `by` there is, in order."""
         ...
 
 

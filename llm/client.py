@@ -63,7 +63,7 @@ class AnthropicModel:
         idle_seconds: float = IDLE_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`idle_seconds`: how long a stream may stay silent. `clock`: the breaker's, in seconds. Opens no connection."""
+        """`idle_seconds`: the silence a stream may keep. `clock`: the breaker's, in seconds. Opens no connection."""
         self._settings = settings
         self._slots = asyncio.Semaphore(settings.max_in_flight)
         self.breaker = Guard(settings.breaker_failures, settings.breaker_seconds, clock)

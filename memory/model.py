@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +15,21 @@ class Usage:
     output_tokens: int = 0
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
+
+
+UsageBy = Literal["day", "user", "room", "model", "purpose"]
+
+
+@dataclass(frozen=True, slots=True)
+class UsageTotal:
+    """What a group of calls cost together. `group`: what the calls share, in the order that was asked for."""
+
+    group: tuple[str, ...]
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,11 @@
-"""Tokens spent."""
+"""Tokens spent, call by call, and their sums."""
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
 
-from memory.model import Usage
+from memory.model import Usage, UsageBy, UsageTotal
 from storage.codec import time_text
 from storage.sql import Sql
 
@@ -12,6 +13,13 @@ _ADD = """
 INSERT INTO usage (event_id, user_id, room_id, purpose, model,
                    input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_SUMS = 5
+_COLUMNS = {"day": "substr(at, 1, 10)", "user": "user_id", "room": "room_id", "model": "model", "purpose": "purpose"}
+# Times are text in UTC that begins with the date, so a date is before every time on it.
+_TOTALS = """
+SELECT count(*), sum(input_tokens), sum(output_tokens), sum(cache_read_tokens), sum(cache_write_tokens){columns}
+FROM usage WHERE at >= ? AND at < ?{grouped}
 """
 
 
@@ -36,3 +44,17 @@ class UsageRows:
             usage.cache_write_tokens,
             time_text(at),
         )
+
+    async def totals(self, first: date, last: date, by: Sequence[UsageBy]) -> tuple[UsageTotal, ...]:
+        """Sum the calls of some UTC dates, both included, for each combination of `by` there is, in order.
+
+        Reads those days by an index; what it takes grows with the calls made on them.
+        """
+        columns = ", ".join(_COLUMNS[each] for each in by)
+        statement = _TOTALS.format(
+            columns=f", {columns}" if columns else "",
+            grouped=f" GROUP BY {columns} ORDER BY {columns}" if columns else " HAVING count(*) > 0",
+        )
+        after = last + timedelta(days=1)
+        rows = await self._sql.rows(statement, first.isoformat(), after.isoformat())
+        return tuple(UsageTotal(tuple(map(str, row[_SUMS:])), *map(int, row[:_SUMS])) for row in rows)

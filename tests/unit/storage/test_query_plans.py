@@ -127,6 +127,13 @@ async def test_what_a_room_needs_is_found_without_its_history(
     assert any(f"USING INDEX {index}" in step for step in steps), steps
 
 
+async def test_what_a_day_cost_is_summed_without_all_that_was_ever_spent(database: Database) -> None:
+    async with traced(database) as statements, database.transaction() as tables:
+        await tables.usage.totals(NOW.date(), NOW.date(), ["model"])
+    steps = await plan(database, statements)
+    assert any("SEARCH usage USING INDEX usage_by_time" in step for step in steps), steps
+
+
 async def test_blanking_old_texts_does_not_look_through_the_whole_journal(database: Database) -> None:
     async with traced(database) as statements, database.transaction() as tables:
         await tables.journal.prune(NOW)

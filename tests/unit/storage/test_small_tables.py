@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memory.errors import StorageError
 from memory.events import JournalState
-from memory.model import Usage
+from memory.model import Usage, UsageTotal
 from storage import Database
 from tests.unit.storage import build
 from tests.unit.storage.conftest import STORAGE
@@ -81,6 +81,39 @@ async def test_usage_is_one_row_for_each_call(database: Database) -> None:
         (1, "$1", build.ALICE, build.ROOM, "reply", "model", 1, 2, 3, 4, at),
         (2, "$1", build.ALICE, build.ROOM, "extraction", "model", 1, 2, 3, 4, at),
     ]
+
+
+async def test_usage_is_summed_by_utc_day_and_by_whatever_is_asked_for(database: Database) -> None:
+    midnight = datetime(2026, 3, 2, tzinfo=UTC)
+    last = midnight - timedelta(microseconds=1)
+    east = last.astimezone(timezone(timedelta(hours=9)))  # the third of March there, the first in UTC
+    rows = [
+        ("@a:hs", "!x:hs", "reply", "big", last),
+        ("@a:hs", "!x:hs", "extraction", "small", east),
+        ("@b:hs", "!x:hs", "reply", "big", last),
+        ("@a:hs", "!y:hs", "reply", "big", midnight),
+    ]
+    async with database.transaction() as tables:
+        for user, room, purpose, model, at in rows:
+            await tables.usage.add("$1", user, room, purpose, Usage(model, 1, 10, 100, 1000), at)
+        first, second = last.date(), midnight.date()
+        assert await tables.usage.totals(first, first, ["model"]) == (
+            UsageTotal(("big",), 2, 2, 20, 200, 2000),
+            UsageTotal(("small",), 1, 1, 10, 100, 1000),
+        )
+        by_day = await tables.usage.totals(first, second, ["day", "user"])
+        assert [(total.group, total.calls) for total in by_day] == [
+            (("2026-03-01", "@a:hs"), 2),
+            (("2026-03-01", "@b:hs"), 1),
+            (("2026-03-02", "@a:hs"), 1),
+        ]
+        assert [t.group for t in await tables.usage.totals(first, second, ["room", "purpose"])] == [
+            ("!x:hs", "extraction"),
+            ("!x:hs", "reply"),
+            ("!y:hs", "reply"),
+        ]
+        assert await tables.usage.totals(second, second, []) == (UsageTotal((), 1, 1, 10, 100, 1000),)
+        assert await tables.usage.totals(first - timedelta(days=9), first - timedelta(days=1), []) == ()
 
 
 @STORAGE
