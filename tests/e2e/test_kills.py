@@ -28,7 +28,8 @@ pytestmark = [pytest.mark.e2e, pytest.mark.asyncio(loop_scope="session")]
 
 FACTS = {"Mochi": "Cat is named Mochi", "tea": "Likes tea", "Rex": "Dog is named Rex"}
 # (days after the message before, text): facts that come up again, days that count, a match on some of them
-CONVERSATION = [
+Conversation = list[tuple[int, str]]
+CONVERSATION: Conversation = [
     (0, "my cat is named Mochi"),
     (0, "I like tea"),
     (1, "Mochi is my cat"),
@@ -160,13 +161,13 @@ def done(path: Path, event_id: str) -> bool:
 
 
 async def without_kills(
-    homeserver: Homeserver, new_user: NewUser, people: People, folder: Path, encrypted: bool
+    homeserver: Homeserver, new_user: NewUser, people: People, folder: Path, encrypted: bool, conversation: Conversation
 ) -> list[tuple[object, ...]]:
     async with (
         ModelServer(replies=echoing, extractions=learning(FACTS)) as model,
         scene(homeserver, new_user, people, folder, model, encrypted) as run,
     ):
-        for days, text in CONVERSATION:
+        for days, text in conversation:
             event_id = await run.say(days, text)
             await run.answered_once(event_id, text)
             await learned(run, event_id)
@@ -175,7 +176,13 @@ async def without_kills(
 
 
 async def with_kills(
-    homeserver: Homeserver, new_user: NewUser, people: People, folder: Path, encrypted: bool, kills: list[str | float]
+    homeserver: Homeserver,
+    new_user: NewUser,
+    people: People,
+    folder: Path,
+    encrypted: bool,
+    conversation: Conversation,
+    kills: list[str | float],
 ) -> list[tuple[object, ...]]:
     """Play the conversation; at message n the process dies by kills[n]: at a point, or after so many seconds."""
     async with (
@@ -183,7 +190,7 @@ async def with_kills(
         scene(homeserver, new_user, people, folder, model, encrypted) as run,
     ):
         await run.process.stop()
-        for number, (days, text) in enumerate(CONVERSATION):
+        for number, (days, text) in enumerate(conversation):
             kill = kills[number]
             if isinstance(kill, str):
                 await run.process.start(kill)
@@ -198,14 +205,23 @@ async def with_kills(
             await run.answered_once(event_id, text)
             await learned(run, event_id)
             await run.process.stop()
-        said = [f"You said: {text}" for _, text in CONVERSATION]
+        said = [f"You said: {text}" for _, text in conversation]
         assert texts(run.juno, run.room_id, run.bot_id) == said  # one answer each
         return await run.process.rows(run.juno.user_id)
 
 
-@pytest.mark.parametrize(
-    "encrypted", [pytest.param(False, id="plain", marks=pytest.mark.slow), pytest.param(True, id="encrypted")]
-)
+async def test_killed_at_each_named_point(
+    homeserver: Homeserver, new_user: NewUser, people: People, tmp_path: Path
+) -> None:
+    """The first messages, each with a kill at another point, in an encrypted room."""
+    conversation = CONVERSATION[: len(POINTS)]
+    expected = await without_kills(homeserver, new_user, people, tmp_path / "quiet", True, conversation)
+    found = await with_kills(homeserver, new_user, people, tmp_path / "killed", True, conversation, list(POINTS))
+    assert found == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("encrypted", [False, True], ids=["plain", "encrypted"])
 async def test_killed_at_each_named_point_and_at_random(
     homeserver: Homeserver, new_user: NewUser, people: People, tmp_path: Path, encrypted: bool
 ) -> None:
@@ -215,7 +231,7 @@ async def test_killed_at_each_named_point_and_at_random(
     chance = random.Random(seed)  # noqa: S311 - repeatable by its seed
     kills: list[str | float] = [*POINTS, *(chance.uniform(0.0, 4.0) for _ in range(len(CONVERSATION) - len(POINTS)))]
     chance.shuffle(kills)
-    expected = await without_kills(homeserver, new_user, people, tmp_path / "quiet", encrypted)
-    assert [row[:2] for row in expected] != []
-    found = await with_kills(homeserver, new_user, people, tmp_path / "killed", encrypted, kills)
+    expected = await without_kills(homeserver, new_user, people, tmp_path / "quiet", encrypted, CONVERSATION)
+    assert expected != []
+    found = await with_kills(homeserver, new_user, people, tmp_path / "killed", encrypted, CONVERSATION, kills)
     assert found == expected, f"seed {seed}, kills {kills}"
