@@ -158,11 +158,11 @@ class TurnOver:
 
 @dataclass(frozen=True, slots=True)
 class PassAnswered:
-    """The extraction model answered. None: it could not run, or not usably (P17)."""
+    """The extraction model answered. None: it could not run, or not usably (P17). `usage`: what its calls cost."""
 
     event_id: str
     extraction: Extraction | None
-    usage: Usage | None = None
+    usage: tuple[Usage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

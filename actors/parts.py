@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 
 from actors.metrics import NoMetrics
 from actors.ports import Embedder, Matrix, Metrics, Model, ScopeIndexes, SettingsSource
+from actors.spending import Spending
 from actors.store import Store
 from memory.events import Dispatcher
+from memory.spending import BudgetSettings
 from memory.types import Clock
 
 
@@ -24,3 +26,4 @@ class Parts:
     dispatcher: Dispatcher
     clock: Clock
     metrics: Metrics = field(default_factory=NoMetrics)
+    spending: Spending = field(default_factory=lambda: Spending(BudgetSettings()))

@@ -17,7 +17,6 @@ from actors.tracing import following
 from memory import promotion
 from memory.errors import ModelError
 from memory.events import IncomingKind, JournalEntry, JournalState
-from memory.model import Usage
 from memory.settings import MemorySettings
 from memory.types import Conversation, Exchange, Extraction, ExtractionRequest, ListKey, Memory, Origin, ScopeKind
 from memory.visibility import usable
@@ -92,8 +91,9 @@ class PassQueue:
             return  # an answer to an instance of this actor that is gone
         dropped = self._is_dropped(running.seq)
         async with self._parts.store.transaction() as tables:
-            if message.usage is not None:
-                await self._record(tables, running.exchange, message.usage)
+            await self._parts.spending.of_extraction(
+                tables, running.exchange, message.usage, self._parts.clock.now()
+            )
             promoted: tuple[Memory, ...] = ()
             if message.extraction is not None and not dropped:
                 promoted = await self._apply(tables, running, message.extraction)
@@ -133,7 +133,7 @@ class PassQueue:
                     await tables.journal.finish(pending.event_id, JournalState.LEARNED)
                 self._pending.pop(seq)
             else:
-                self._spawn(self._ask(self._running.request))
+                self._spawn(self._ask(self._running))
 
     async def _start(self, seq: int, exchange: Exchange) -> _Running | None:
         """Begin a pass (P2-P6): None when this user or room is not to be learned from now."""
@@ -153,18 +153,19 @@ class PassQueue:
         shown = tuple(memory for memory in memories if usable(memory, place, settings))
         return _Running(seq, exchange, settings, now, ExtractionRequest(exchange, shown, candidates))
 
-    async def _ask(self, request: ExtractionRequest) -> PassAnswered:
-        event_id = request.exchange.event_id
+    async def _ask(self, running: _Running) -> PassAnswered:
+        event_id = running.exchange.event_id
         try:
             with following(event_id):
-                extraction, usage = await self._parts.model.extract(request)
+                await self._parts.spending.check(self._parts.store, running.now.date())
+                extraction, usage = await self._parts.model.extract(running.request)
         except ModelError as error:
             log.warning("extraction for %s could not run: %s", event_id, error)
-            return PassAnswered(event_id, None)
+            return PassAnswered(event_id, None, error.usage)
         except Exception:
             log.exception("extraction for %s failed", event_id)
             return PassAnswered(event_id, None)
-        return PassAnswered(event_id, extraction, usage)
+        return PassAnswered(event_id, extraction, (usage,))
 
     async def _apply(self, tables: Tables, running: _Running, extraction: Extraction) -> tuple[Memory, ...]:
         """Carry out what the model found (P7-P12) inside the transaction of the pass."""
@@ -197,11 +198,6 @@ class PassQueue:
         self._parts.metrics.extraction(outcome)
         self._parts.metrics.memories("promoted", promoted)
         log.info("learned", extra={"event_id": message.event_id, "outcome": outcome, "promoted": promoted})
-
-    async def _record(self, tables: Tables, exchange: Exchange, usage: Usage) -> None:
-        await tables.usage.add(
-            exchange.event_id, self._user_id, exchange.room_id, "extraction", usage, self._parts.clock.now()
-        )
 
     def _key(self, persona: str) -> ListKey:
         return ListKey(ScopeKind.PERSONAL, self._user_id, persona)

@@ -25,7 +25,7 @@ from actors.tools import TOOLS, Toolbox
 from memory import decay
 from memory.errors import ActorFailed, EmbeddingError, ModelError, ModelKeyMissing
 from memory.events import Incoming, JournalEntry, JournalState
-from memory.model import Prompt, Reply
+from memory.model import Prompt, Reply, Usage
 from memory.prompt import build_prompt
 from memory.settings import MemorySettings
 from memory.text import blank, visible
@@ -90,13 +90,14 @@ class TurnRunner:
         log.debug("asking the model", extra={"event_id": event.event_id})
         toolbox = Toolbox(self._parts, self._system, event, turn.conversation, settings, now)
         try:
+            await self._parts.spending.check(self._parts.store, now.date())
             async with turn.typing:
                 reply = await self._parts.model.reply(prompt, TOOLS, toolbox.run)
                 if blank(visible(reply.text)):
-                    raise ModelError("the model answered with nothing that can be seen")
+                    raise ModelError("the model answered with nothing that can be seen", reply.usage)
         except ModelError as error:
             log.warning("no answer to %s: %s", event.event_id, error)
-            await self._fail(turn, _sentence(error))
+            await self._fail(turn, _sentence(error), error.usage)
             return None
         return await self._answer(turn, reply)
 
@@ -198,8 +199,7 @@ class TurnRunner:
         with timed(self._metrics, "store"):
             async with answering(self._parts, self._system, event, reply.text) as tables:
                 await tables.journal.answered(event.event_id, reply.text, JournalState.ANSWERED, now)
-                for usage in reply.usage:
-                    await tables.usage.add(event.event_id, event.sender, event.room_id, "reply", usage, now)
+                await self._parts.spending.of_reply(tables, event, reply.usage, now)
         entry = replace(
             turn.entry,
             state=JournalState.ANSWERED,
@@ -211,10 +211,11 @@ class TurnRunner:
         log.info("answered", extra={"event_id": event.event_id, "model_calls": len(reply.usage)})
         return Answered(entry, turn.members)
 
-    async def _fail(self, turn: Turn, sentence: str) -> None:
+    async def _fail(self, turn: Turn, sentence: str, usage: Sequence[Usage]) -> None:
         event = turn.entry.incoming
         async with answering(self._parts, self._system, event, sentence, notice=True) as tables:
             await tables.journal.finish(event.event_id, JournalState.FAILED)
+            await self._parts.spending.of_reply(tables, event, usage, self._parts.clock.now())
 
 
 def _sentence(error: ModelError) -> str:
