@@ -20,6 +20,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from index.settings import EmbeddingSettings
 from llm.settings import LlmSettings
 from memory.settings import ContextSettings, MemorySettings
+from memory.spending import BudgetSettings, Price
 
 PLACEHOLDER = "CHANGE-ME"
 RULES = MemorySettings()
@@ -102,6 +103,16 @@ class MatrixSection(Section):
     )
 
 
+class ModelPrice(BaseModel):
+    """What a million tokens of one model cost."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    cache_read: float | None = Field(default=None, ge=0)
+    cache_write: float | None = Field(default=None, ge=0)
+
+
 class LlmSection(Section):
     """The language model."""
 
@@ -112,7 +123,8 @@ class LlmSection(Section):
     base_url: str = Field(
         default=MODEL.base_url,
         pattern=r"^https?://[^\s/]+\S*$",
-        description="A server that speaks the Messages API, such as Ollama or LiteLLM, without /v1.",
+        description="A server that speaks the Messages API, such as Ollama or LiteLLM, without /v1. One that wants no "
+        "key needs any text as api_key.",
         json_schema_extra={"allowed": "an http:// or https:// address"},
     )
     api_key: SecretStr | None = Field(
@@ -157,12 +169,69 @@ class LlmSection(Section):
     max_in_flight: int = Field(
         default=MODEL.max_in_flight, ge=1, le=1000, description="Calls of the model running at one time."
     )
+    breaker_failures: int = Field(
+        default=MODEL.breaker_failures,
+        ge=1,
+        le=1000,
+        description="Calls in a row that must fail for the model's server to be left alone for breaker_seconds; people "
+        "are told so at once. Then one call tries.",
+        json_schema_extra={"live": True},
+    )
+    breaker_seconds: float = Field(
+        default=MODEL.breaker_seconds,
+        gt=0,
+        le=3600,
+        description="How long a server that fails is left alone.",
+        json_schema_extra={"live": True},
+    )
+    daily_budget: float = Field(
+        default=0,
+        ge=0,
+        description="What the model may cost in a UTC day; then nothing is asked of it until the next. 0: no limit.",
+        json_schema_extra={"live": True},
+    )
+    budget_unit: Literal["tokens", "currency"] = Field(
+        default="tokens",
+        description="What daily_budget counts: all tokens, or money by prices.",
+        json_schema_extra={"live": True},
+    )
+    prices: dict[str, ModelPrice] = Field(
+        default={},
+        validate_default=True,
+        description="What a million tokens cost, by model, in the currency of daily_budget: a section "
+        '[llm.prices."name of a model"] with input, output, cache_read and cache_write; the last two cost as much as '
+        "input where they are left out.",
+        json_schema_extra={
+            "allowed": "a table by model with input, output, cache_read, cache_write, numbers from 0; in the variable, "
+            "as JSON",
+            "live": True,
+        },
+    )
+
+    @field_validator("prices")
+    @classmethod
+    def _hold_the_models_in_use(cls, value: dict[str, ModelPrice], info: ValidationInfo) -> dict[str, ModelPrice]:
+        given = info.data
+        if given.get("budget_unit") == "currency" and given.get("daily_budget"):
+            asked = {name: given.get(name) for name in ("assistant_model", "memory_model")}
+            missing = [f"llm.{name}" for name, model in asked.items() if model and model not in value]
+            if missing:
+                keys = " and ".join(missing)
+                raise PydanticCustomError(
+                    "no_price", 'no price for the model of {keys}; budget_unit "currency" needs it', {"keys": keys}
+                )
+        return value
 
     def client(self) -> LlmSettings:
         """Return the values as the model client reads them."""
-        values = self.model_dump(exclude={"api_key_file"})
+        values = self.model_dump(exclude={"api_key_file", "daily_budget", "budget_unit", "prices"})
         values["api_key"] = self.api_key or SecretStr("")
         return LlmSettings(**values)
+
+    def budget(self) -> BudgetSettings:
+        """Return what a day may cost."""
+        prices = {model: Price(**price.model_dump()) for model, price in self.prices.items()}
+        return BudgetSettings(self.daily_budget, self.budget_unit, prices)
 
 
 class MemorySection(Section):

@@ -6,6 +6,7 @@ may stand in the wrong line.
 
 from __future__ import annotations
 
+import json
 import os
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -53,11 +54,20 @@ def _typed(key: Key, text: str) -> object:
     """Return the value a text stands for; a text that stands for none is left for the bounds to refuse."""
     if get_origin(key.kind) is tuple:
         return text.split()
+    if get_origin(key.kind) is dict:
+        return _json(text)
     if key.kind not in (bool, int, float):
         return text
     try:
         return TypeAdapter(key.kind).validate_python(text)
     except ValidationError:
+        return text
+
+
+def _json(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
         return text
 
 
@@ -149,10 +159,12 @@ def _fault(detail: ErrorDetails, path: Path, environ: Mapping[str, str]) -> str:
         return f"{path}: {section}.{name} is not a setting{_guess(name, known)}; [{section}] has {', '.join(known)}"
     place = key.variable if key.variable in environ else path
     match detail["type"]:
-        case "missing":
+        case "missing" if key.field.is_required():
             return f"{path}: {key.dotted} is missing; give {key.allowed} there or in {key.variable}"
         case "placeholder":
             return f"{place}: {key.dotted} still holds the placeholder {PLACEHOLDER}; give {key.allowed}"
+        case "no_price":
+            return f"{place}: {key.dotted} has {detail['msg']}"
         case _:
             return f"{place}: {key.dotted} must be {key.allowed}"
 

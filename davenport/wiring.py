@@ -20,6 +20,7 @@ from actors.outbox import OutboxActor
 from actors.parts import Parts
 from actors.room import RoomActor
 from actors.runtime import ActorSystem
+from actors.spending import Spending
 from actors.user import UserActor
 from commands.dispatcher import CommandDispatcher
 from davenport import control, web
@@ -144,6 +145,7 @@ async def opened(
                 dispatcher=dispatcher,
                 clock=clock,
                 metrics=metrics,
+                spending=Spending(settings.llm.budget()),
             )
         )
         system.factories = {
@@ -162,7 +164,7 @@ async def opened(
             ignore_users=settings.matrix.ignore_users,
         )
         if reloader is not None:
-            reloader.follow(_follower(panel, source, dispatcher, gateway, day, model))
+            reloader.follow(_follower(panel, source, dispatcher, gateway, day, model, parts.spending))
         bot = Bot(parts, system, gateway, day, panel, metrics)
         bot.http = http
         yield bot
@@ -197,6 +199,7 @@ def _follower(
     gateway: Gateway,
     day: DayTurn,
     model: AnthropicModel,
+    spending: Spending,
 ) -> Callable[[Settings], None]:
     """Return what puts changed settings in force: every key that is `live` acts here or in logs.configure."""
 
@@ -207,6 +210,7 @@ def _follower(
         gateway.ignore(settings.matrix.ignore_users)
         day.keep(settings.journal.retention_days)
         model.use(settings.llm.client())
+        spending.use(settings.llm.budget())
 
     return use
 
@@ -237,9 +241,16 @@ async def _model(settings: LlmSettings) -> AsyncIterator[AnthropicModel]:
             settings = replace(settings, base_url=server.base_url, api_key=SecretStr(OFFLINE))
             log.warning("llm.provider is %r: answers come from simple rules, not from a language model", OFFLINE)
         elif not settings.api_key.get_secret_value():
-            log.warning("no key for the language model: set llm.api_key in the settings file or ANTHROPIC_API_KEY")
+            log.warning(
+                "no key for the language model at %s: set llm.api_key in the settings file or ANTHROPIC_API_KEY; "
+                "any text will do for a server that wants none",
+                settings.base_url,
+            )
         else:
-            log.info("the language model is %s at %s", settings.assistant_model, settings.base_url)
+            log.info(
+                "the language model at %s: %s answers, %s finds what to remember",
+                *(settings.base_url, settings.assistant_model, settings.extraction_model),
+            )
         model = AnthropicModel(settings)
         stack.push_async_callback(model.aclose)
         yield model

@@ -14,6 +14,7 @@ from davenport.settings_fields import all_keys
 from davenport.settings_load import load
 from davenport.settings_source import ConfiguredSettings
 from llm.client import AnthropicModel
+from memory.errors import ModelUnavailable
 
 ACCOUNT = '[matrix]\nhomeserver = "https://a.org"\nuser_id = "@b:a.org"\npassword = "sesame-open"\n'
 
@@ -140,12 +141,23 @@ def test_who_follows_late_gets_what_is_in_force(write: Write) -> None:
 
 
 def test_the_models_keys_that_act_at_once_reach_the_client(write: Write) -> None:
-    values = {"assistant_model": '"a"', "memory_model": '"m"', "max_tokens": "5", "timeout_seconds": "3.0"}
-    assert {key.name for key in all_keys() if key.section == "llm" and key.live} == set(values)
+    values = {
+        "assistant_model": '"a"',
+        "memory_model": '"m"',
+        "max_tokens": "5",
+        "timeout_seconds": "3.0",
+        "breaker_failures": "1",
+        "breaker_seconds": "9.0",
+    }
+    budget = {"daily_budget", "budget_unit", "prices"}
+    assert {key.name for key in all_keys() if key.section == "llm" and key.live} == set(values) | budget
     before = started(write("")).settings.llm.client()
     model = AnthropicModel(before)
     text = "\n".join(f"{name} = {value}" for name, value in values.items())
     model.use(load(write(f"[llm]\n{text}\nmax_retries = 9\n"), {}).llm.client())
     used = model._settings
     assert (used.assistant_model, used.memory_model, used.max_tokens, used.timeout_seconds) == ("a", "m", 5, 3.0)
+    with pytest.raises(ModelUnavailable), model.breaker.call():
+        raise ModelUnavailable("down")
+    assert 8 < model.breaker.wait_seconds <= 9
     assert (used.base_url, used.max_retries) == (before.base_url, before.max_retries)
