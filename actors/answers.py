@@ -12,7 +12,7 @@ from actors.messages import Flush
 from actors.parts import Parts
 from actors.runtime import ActorSystem
 from actors.store import Tables
-from memory.events import Answer, Incoming, OutboxRow
+from memory.events import Answer, Incoming, IncomingKind, OutboxRow
 
 
 @asynccontextmanager
@@ -21,9 +21,11 @@ async def answering(
 ) -> AsyncIterator[Tables]:
     """Open the transaction that answers an event; the caller notes in it what became of the event.
 
+    To the bot's own arrival the answer is a word to the whole room.
     Rows already there, from a run that was cut off, are left as they are.
     """
-    answer = Answer(event.room_id, event.event_id, event.sender, markdown, event.thread_root, notice)
+    recipient = None if event.kind is IncomingKind.JOINED else event.sender
+    answer = Answer(event.room_id, event.event_id, recipient, markdown, event.thread_root, notice)
     contents = await asyncio.to_thread(parts.matrix.render, answer)  # hostile Markdown takes seconds
     now = parts.clock.now()
     rows = [

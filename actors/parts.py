@@ -11,6 +11,7 @@ from actors.store import Store
 from memory.events import Dispatcher
 from memory.spending import BudgetSettings
 from memory.types import Clock
+from texts.catalogue import Speaker
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,3 +28,7 @@ class Parts:
     clock: Clock
     metrics: Metrics = field(default_factory=NoMetrics)
     spending: Spending = field(default_factory=lambda: Spending(BudgetSettings()))
+
+    def speaker(self, room_id: str) -> Speaker:
+        """Return who speaks the language of a room, as set now."""
+        return Speaker(self.settings.language(room_id), prefix=self.dispatcher.prefix)

@@ -35,6 +35,14 @@ class SettingsSource(Protocol):
         """Return the window settings for one room."""
         ...
 
+    def language(self, room_id: str) -> str:
+        """Return the language of the bot's own sentences in one room, one of texts.catalogue.languages()."""
+        ...
+
+    def welcome(self, room_id: str) -> bool:
+        """Whether the bot says, on coming into this room, that it remembers, and how to see, stop and delete that."""
+        ...
+
     def persona(self, name: str) -> Persona:
         """Return the persona of that name, or `default` where it no longer exists."""
         ...

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
-from actors import texts
 from actors.actor import Address
 from actors.answers import answering
 from actors.lanes import Job, Lanes
@@ -21,6 +20,7 @@ from actors.runtime import Context
 from actors.tracing import following
 from actors.turn import Answered, Turn, TurnRunner, conversation
 from actors.typing_notice import TypingNotice
+from actors.welcome import welcome
 from actors.windows import Windows
 from memory.errors import ActorFailed, MatrixError, Refused, Stopping
 from memory.events import Caller, Incoming, IncomingKind, JournalEntry, JournalState, Recognised
@@ -96,7 +96,9 @@ class RoomActor(ListOwner):
         event = entry.incoming
         if event.event_id in self._lanes.by_event or event.event_id in self._gone:
             return
-        if event.kind is not IncomingKind.MESSAGE:
+        if event.kind is IncomingKind.JOINED:
+            await welcome(entry, self.parts, self.context.system)
+        elif event.kind is not IncomingKind.MESSAGE:
             await self._retract(entry)
         elif entry.state is JournalState.ANSWERED:
             await self._tell_over(entry, exchange_of(entry))
@@ -172,12 +174,12 @@ class RoomActor(ListOwner):
                 place = conversation(event, await self._members(), self._persona)
                 told = await self.parts.dispatcher.run(command, Caller(event.sender, event.event_id, place))
         except Refused as refusal:
-            told = str(refusal)
+            told = self.parts.speaker(self.room_id).refusal(refusal)
         except Stopping:
             raise
         except Exception:
             log.exception("the command of %s failed", event.event_id)
-            told = texts.INTERNAL_ERROR
+            told = self.parts.speaker(self.room_id)("internal-error")
         async with answering(self.parts, self.context.system, event, told, notice=True) as tables:
             await tables.journal.finish(event.event_id, JournalState.LEARNED)
         return _Done(event.event_id)
@@ -191,9 +193,8 @@ class RoomActor(ListOwner):
             return frozenset()
 
     async def _apologise(self, entry: JournalEntry) -> None:
-        async with answering(
-            self.parts, self.context.system, entry.incoming, texts.INTERNAL_ERROR, notice=True
-        ) as tables:
+        told = self.parts.speaker(self.room_id)("internal-error")
+        async with answering(self.parts, self.context.system, entry.incoming, told, notice=True) as tables:
             await tables.journal.finish(entry.incoming.event_id, JournalState.FAILED)
 
     # --- it is answered ---------------------------------------------------------------------------------------------

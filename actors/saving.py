@@ -5,6 +5,7 @@ from __future__ import annotations
 from actors.lists import Lists, MemoryList
 from actors.messages import SaveMemory
 from actors.parts import Parts
+from llm.tools import was_saved, was_there
 from memory.capacity import refuse_if_full
 from memory.text import canonical
 from memory.types import Draft, Memory, Settlement
@@ -28,12 +29,12 @@ async def save(owned: MemoryList, lists: Lists, request: SaveMemory, parts: Part
             if request.settings.decay_enabled:  # else all counters are frozen (D13)
                 found = Settlement(now, now.date(), used=(existing.id,))
                 await tables.memories.settle(found)
-            told = f"Already remembered as memory {existing.id}."
+            told = was_there(existing.id)
         else:
             count = await tables.memories.count_of_list(owned.key)
             refuse_if_full(request.draft.scope, count, request.settings)
             saved.append(await tables.memories.insert(request.draft, now))
-            told = f"Saved as memory {saved[0].id}."
+            told = was_saved(saved[0].id)
         await tables.effects.record(effect.event_id, effect.call, told)
     if found is not None:
         owned.follow(found)

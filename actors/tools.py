@@ -8,7 +8,7 @@ from actors.actor import Address
 from actors.messages import EffectKey, SaveMemory
 from actors.parts import Parts
 from actors.runtime import ActorSystem
-from llm.tools import SAVE_MEMORY, SaveMemoryArguments, save_memory_arguments
+from llm.tools import SAVE_MEMORY, SaveMemoryArguments, no_such_tool, save_memory_arguments
 from memory.errors import Refused
 from memory.events import Incoming
 from memory.model import ToolCall, ToolResult
@@ -38,22 +38,25 @@ class Toolbox:
         self._now = now
 
     async def run(self, call: ToolCall) -> ToolResult:
-        """Carry out one call. Wrong arguments and refusals are error results and never had an effect (P16)."""
+        """Carry out one call. Wrong arguments and refusals are error results and never had an effect (P16).
+
+        The model hands a refusal on to the person, so it is in the language of the room; the rest is for the model.
+        """
         if call.name != SAVE_MEMORY.name:
-            return ToolResult(f"There is no tool {call.name!r}.", is_error=True)
-        arguments = save_memory_arguments(call.arguments)
-        if isinstance(arguments, ToolResult):
-            return arguments
+            return no_such_tool(call.name)
         try:
+            arguments = save_memory_arguments(call.arguments)
+            if isinstance(arguments, ToolResult):
+                return arguments
             return ToolResult(await self._save(arguments, EffectKey(self._event.event_id, call.number)))
         except Refused as refusal:
-            return ToolResult(str(refusal), is_error=True)
+            return ToolResult(self._parts.speaker(self._event.room_id).refusal(refusal), is_error=True)
 
     async def _save(self, arguments: SaveMemoryArguments, effect: EffectKey) -> str:
         for_room = arguments.scope == "room"
         event = self._event
         if for_room and not self._parts.matrix.can_write_state(event.room_id, event.sender):
-            raise Refused("Nothing was saved: saving for the whole room needs the right to change the room's settings.")
+            raise Refused("room-save-forbidden")
         draft = Draft(
             scope=ScopeKind.ROOM if for_room else ScopeKind.PERSONAL,
             scope_id=event.room_id if for_room else event.sender,

@@ -13,7 +13,6 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from actors import texts
 from actors.actor import Address
 from actors.answers import answering
 from actors.messages import ListScore, Score, Settled
@@ -34,6 +33,7 @@ from memory.window import Window, owners_today, participants, present
 
 log = logging.getLogger(__name__)
 
+_TOLD: dict[type[ModelError], str] = {ModelKeyMissing: "model-key-missing"}  # ids of texts
 BOT_AND_ONE = 2  # joined members of a room in which a private word can be said
 
 
@@ -97,7 +97,8 @@ class TurnRunner:
                     raise ModelError("the model answered with nothing that can be seen", reply.usage)
         except ModelError as error:
             log.warning("no answer to %s: %s", event.event_id, error)
-            await self._fail(turn, _sentence(error), error.usage)
+            say = self._parts.speaker(event.room_id)
+            await self._fail(turn, say(_TOLD.get(type(error), "model-failed")), error.usage)
             return None
         return await self._answer(turn, reply)
 
@@ -216,10 +217,6 @@ class TurnRunner:
         async with answering(self._parts, self._system, event, sentence, notice=True) as tables:
             await tables.journal.finish(event.event_id, JournalState.FAILED)
             await self._parts.spending.of_reply(tables, event, usage, self._parts.clock.now())
-
-
-def _sentence(error: ModelError) -> str:
-    return texts.MODEL_KEY_MISSING if isinstance(error, ModelKeyMissing) else texts.MODEL_FAILED
 
 
 def conversation(event: Incoming, members: frozenset[str], persona: str) -> Conversation:

@@ -93,7 +93,7 @@ class UserActor(ListOwner):
         async with self.parts.store.transaction() as tables:
             own = await self._own(tables, (memory_id,))
             if not own:
-                raise Refused(f"You have no memory {memory_id}.")
+                raise Refused("memory-unknown", id=str(memory_id))
             if await tables.effects.recorded(effect.event_id, effect.call) is not None:
                 return own[0]
             edited = await tables.memories.edit(memory_id, wording, self.parts.clock.now())

@@ -54,6 +54,12 @@ class BenchSettings:
     def context(self, room_id: str) -> ContextSettings:
         return self.window
 
+    def language(self, room_id: str) -> str:
+        return "en"
+
+    def welcome(self, room_id: str) -> bool:
+        return False
+
     def persona(self, name: str) -> Persona:
         return Persona(name)
 

@@ -9,9 +9,9 @@ from commands.parse import Call, parse
 from commands.ports import System
 from commands.table import DEFAULT_PREFIX, TABLE, Table
 from commands.values import Ask, ClearMine, DeleteMine, EditMine, Help, ListMine, Misused, Unknown
-from memory.errors import Refused
 from memory.events import Caller, Recognised
 from memory.types import TurnKind
+from texts.catalogue import Speaker
 
 
 class CommandDispatcher:
@@ -24,6 +24,11 @@ class CommandDispatcher:
         self._settings = settings
         self._prefix = prefix
         self._table = table
+
+    @property
+    def prefix(self) -> str:
+        """What commands begin with now."""
+        return self._prefix
 
     def use_prefix(self, prefix: str) -> None:
         """Let commands begin with another prefix from the next message on."""
@@ -43,30 +48,31 @@ class CommandDispatcher:
         return Recognised(command=call)
 
     async def run(self, command: object, caller: Caller) -> str:
-        """Carry out what `recognise` gave and return the answer in Markdown. Raises Refused."""
+        """Carry out what `recognise` gave and answer in Markdown, in the language of the room. Raises Refused."""
         if not isinstance(command, Call):
             raise TypeError(f"not a command of this table: {type(command).__name__}")
+        say = Speaker(self._settings.language(caller.conversation.room_id), prefix=self._prefix)
         for row in command.path:
             if not row.who.allows(caller):
-                raise Refused(texts.not_allowed(row))
-        return await self._carry_out(command, caller)
+                raise texts.not_allowed(say, row)
+        return await self._carry_out(say, command, caller)
 
-    async def _carry_out(self, call: Call, caller: Caller) -> str:
+    async def _carry_out(self, say: Speaker, call: Call, caller: Caller) -> str:
+        settings = self._settings.memory(caller.conversation.room_id)
         match call.value:
             case Help() as command:
-                return help_command.show(command, self._table, self._prefix)
+                return help_command.show(say, command, self._table, self._prefix)
             case ListMine():
-                settings = self._settings.memory(caller.conversation.room_id)
-                return await memories.show(caller, self._system, settings)
+                return await memories.show(say, caller, self._system, settings)
             case DeleteMine() as command:
-                return await memories.delete(command, caller, self._system)
+                return await memories.delete(say, command, caller, self._system)
             case EditMine() as command:
-                return await memories.edit(command, caller, self._system)
+                return await memories.edit(say, command, caller, self._system)
             case ClearMine():
-                return await memories.clear(caller, self._system)
+                return await memories.clear(say, caller, self._system, settings)
             case Misused():
-                raise Refused(texts.misused(call.path, self._prefix))
+                raise texts.misused(call.path, self._prefix)
             case Unknown(word):
-                raise Refused(texts.unknown(word, self._prefix))
+                raise texts.unknown(say, word)
             case Ask():
                 raise TypeError("a turn is taken by the room, not carried out as a command")

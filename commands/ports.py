@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol, TypeVar
 
-from actors.messages import Request
 from actors.actor import Address
+from actors.messages import Request
 
 R = TypeVar("R")
 

@@ -8,27 +8,28 @@ from dataclasses import dataclass
 from commands.arguments import read_ask, read_clear, read_delete, read_edit, read_help, read_list
 from commands.values import Value
 from memory.events import Caller
+from texts.catalogue import Speaker
 
 DEFAULT_PREFIX = "!"
 
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """Who may give a command, in words and as a test of the caller."""
+    """Who may give a command: the id of the text that names them, and a test of the caller."""
 
     label: str
     allows: Callable[[Caller], bool]
 
 
-ANYONE = Permission("everyone", lambda caller: True)
+ANYONE = Permission("who-everyone", lambda caller: True)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One command or subcommand.
+    """One command or subcommand. Names and arguments are the same in every language.
 
-    arguments: as usage shows them. read: the text after the name -> a value, None when it cannot be read. below: the
-    subcommands, tried on the first word of that text.
+    arguments: as usage shows them. help: the id of the text that says what it does. read: the text after the name -> a
+    value, None when it cannot be read. below: the subcommands, tried on the first word of that text.
     """
 
     name: str
@@ -47,20 +48,20 @@ class Row:
 Table = tuple[Row, ...]
 
 TABLE: Table = (
-    Row("ask", "TEXT", ANYONE, "Ask me something; needed only in rooms where you do not mention me.", read_ask),
+    Row("ask", "TEXT", ANYONE, "help-ask", read_ask),
     Row(
         "memories",
         "",
         ANYONE,
-        "List what I remember about you and may use here, with ids.",
+        "help-memories",
         read_list,
         below=(
-            Row("del", "ID…", ANYONE, "Forget these memories for good.", read_delete, aliases=("delete",)),
-            Row("edit", "ID TEXT", ANYONE, "Change the wording of a memory; I then never drop it myself.", read_edit),
-            Row("clear", "", ANYONE, "Forget every memory of you, private ones too, for good.", read_clear),
+            Row("del", "ID…", ANYONE, "help-memories-del", read_delete, aliases=("delete",)),
+            Row("edit", "ID TEXT", ANYONE, "help-memories-edit", read_edit),
+            Row("clear", "", ANYONE, "help-memories-clear", read_clear),
         ),
     ),
-    Row("help", "[COMMAND]", ANYONE, "Show these commands, or the forms of one.", read_help),
+    Row("help", "[COMMAND]", ANYONE, "help-help", read_help),
 )
 
 
@@ -80,11 +81,12 @@ def lines(row: Row, prefix: str, parent: str = "") -> Iterator[tuple[str, Row]]:
 PAGE_HEAD = """\
 # Commands
 
-Written from `commands/table.py` by `make pages`; change them there.
+Written from `commands/table.py` and `texts/davenport.pot` by `make pages`; change them there.
 
 Commands begin with the prefix set by `matrix.command_prefix`, here `!`. Upper and lower case make no difference, and
 ids may be written `3`, `#3` or `3,`. In a room, words that are not commands of this bot get no answer, since other bots
-may share the prefix; in a direct room, or after a mention, they get a hint.
+may share the prefix; in a direct room, or after a mention, they get a hint. Names of commands are the same in every
+language of the bot.
 
 | Command | What it does | Who may | Also written |
 |---|---|---|---|
@@ -93,8 +95,9 @@ may share the prefix; in a direct room, or after a mention, they get a hint.
 
 def commands_page() -> str:
     """Return docs/commands.md."""
+    say = Speaker()
     rows = (entry for row in TABLE for entry in lines(row, DEFAULT_PREFIX))
     return PAGE_HEAD + "".join(
-        f"| `{usage}` | {row.help} | {row.who.label} | {', '.join(f'`{alias}`' for alias in row.aliases)} |\n"
+        f"| `{usage}` | {say(row.help)} | {say(row.who.label)} | {', '.join(f'`{alias}`' for alias in row.aliases)} |\n"
         for usage, row in rows
     )

@@ -17,7 +17,8 @@ from typing import Any
 from davenport.control_protocol import SOCKET, VERSION, address_of
 from davenport.operations import OPERATIONS, Operation
 from davenport.panel import Panel
-from memory.errors import DavenportError, Refused, StorageError
+from memory.errors import DavenportError, Declined, Refused, StorageError
+from texts.catalogue import Speaker
 
 log = logging.getLogger(__name__)
 
@@ -84,6 +85,8 @@ class _Desk:
             operation, arguments = self._read(line)
             log.debug("control request %s", operation.name)
             return {"version": VERSION, "ok": True, "result": await operation.run(self._panel, arguments)}
+        except Refused as refusal:
+            return _failure(Speaker().refusal(refusal))
         except DavenportError as error:
             return _failure(str(error))
         except Exception:
@@ -94,13 +97,13 @@ class _Desk:
         try:
             request = json.loads(line)
         except (ValueError, RecursionError):
-            raise Refused("a request is one line of JSON") from None
+            raise Declined("a request is one line of JSON") from None
         if not isinstance(request, dict) or request.get("version") != VERSION:
-            raise Refused(f"this bot speaks version {VERSION} of the control protocol")
+            raise Declined(f"this bot speaks version {VERSION} of the control protocol")
         arguments = request.get("arguments", {})
         operation = self._operations.get(str(request.get("operation")))
         if operation is None or not isinstance(arguments, dict):
-            raise Refused(f"there are these operations, with an object of arguments: {', '.join(self._operations)}")
+            raise Declined(f"there are these operations, with an object of arguments: {', '.join(self._operations)}")
         return operation, arguments
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from davenport.control_protocol import SOCKET, VERSION, address_of
-from memory.errors import DavenportError, Refused
+from memory.errors import DavenportError, Declined
 
 SECONDS = 60.0
 MAX_ANSWER = 16 * 1024 * 1024  # bytes
@@ -22,7 +22,7 @@ class NotRunning(DavenportError):
 async def ask(folder: Path, operation: str, arguments: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Ask the bot that runs on a data folder to do something and return the result.
 
-    Raises NotRunning, and Refused with what the bot says when it will or can not.
+    Raises NotRunning, and Declined with what the bot says when it will or can not.
     """
     request = {"version": VERSION, "operation": operation, "arguments": dict(arguments or {})}
     try:
@@ -37,7 +37,7 @@ async def ask(folder: Path, operation: str, arguments: Mapping[str, Any] | None 
     except (OSError, ValueError) as error:
         raise NotRunning(f"{folder / SOCKET} cannot be asked: {error}") from None
     if not isinstance(answer, dict) or answer.get("ok") is not True:
-        raise Refused(str(answer.get("error")) if isinstance(answer, dict) else "the bot's answer is not understood")
+        raise Declined(str(answer.get("error")) if isinstance(answer, dict) else "the bot's answer is not understood")
     result: dict[str, Any] = answer["result"]
     return result
 

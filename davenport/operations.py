@@ -17,7 +17,7 @@ Json = dict[str, Any]
 class Operation:
     """A name, what it is for, and what carries it out. `run` takes the request's arguments and returns the result.
 
-    It raises Refused, or another DavenportError, whose message is the answer.
+    It raises Declined, or another DavenportError, whose message is the answer (a Refused is put into English).
     """
 
     name: str

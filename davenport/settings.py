@@ -20,6 +20,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from index.settings import EmbeddingSettings
 from llm.settings import LlmSettings
 from memory.settings import ContextSettings, MemorySettings
+from texts.catalogue import SOURCE, languages
 from memory.spending import BudgetSettings, Price
 
 PLACEHOLDER = "CHANGE-ME"
@@ -111,6 +112,29 @@ class ModelPrice(BaseModel):
     output: float = Field(ge=0)
     cache_read: float | None = Field(default=None, ge=0)
     cache_write: float | None = Field(default=None, ge=0)
+
+
+class BotSection(Section):
+    """How the bot speaks to people."""
+
+    live: ClassVar[bool] = True
+    language: str = Field(
+        default=SOURCE,
+        description="The language of what the bot says on its own account, such as answers to commands and failures. "
+        "The model answers in the language it is spoken to; names of commands stay English.",
+        json_schema_extra={"allowed": " or ".join(f'"{each}"' for each in languages()), "scope": "room"},
+    )
+    welcome: bool = Field(
+        default=True,
+        description="On coming into a room, say once that the bot remembers, and how to see, stop and delete that.",
+    )
+
+    @field_validator("language")
+    @classmethod
+    def _has_texts(cls, value: str) -> str:
+        if value not in languages():
+            raise PydanticCustomError("no_texts", "no texts")
+        return value
 
 
 class LlmSection(Section):
@@ -464,6 +488,7 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
     matrix: MatrixSection
+    bot: BotSection = BotSection()
     llm: LlmSection = LlmSection()
     memory: MemorySection = MemorySection()
     context: ContextSection = ContextSection()

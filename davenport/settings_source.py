@@ -21,6 +21,7 @@ class ConfiguredSettings:
         """Put other settings in force: a pass or turn that has begun keeps what it read (P5)."""
         self._memory = settings.memory.rules(self._threshold)
         self._context = settings.context.window()
+        self._bot = settings.bot
 
     def memory(self, room_id: str) -> MemorySettings:
         """Return the memory settings for one room's traffic."""
@@ -29,6 +30,14 @@ class ConfiguredSettings:
     def context(self, room_id: str) -> ContextSettings:
         """Return the window settings for one room."""
         return self._context
+
+    def language(self, room_id: str) -> str:
+        """Return the language of the bot's own sentences in one room."""
+        return self._bot.language
+
+    def welcome(self, room_id: str) -> bool:
+        """Whether the bot introduces itself on coming into this room."""
+        return self._bot.welcome
 
     def persona(self, name: str) -> Persona:
         """Return the persona of that name, or `default` where it no longer exists."""

@@ -7,7 +7,6 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from memory.errors import Refused
 from memory.model import ToolResult, ToolSpec
 from memory.text import checked_text
 
@@ -49,12 +48,28 @@ SAVE_MEMORY = ToolSpec(
 
 
 def save_memory_arguments(arguments: Mapping[str, object]) -> SaveMemoryArguments | ToolResult:
-    """Return checked arguments with the text cleaned (P18), or the error result to answer with: no effect then."""
+    """Return checked arguments with the text cleaned (P18), or the error result to answer with: no effect then.
+
+    Raises Refused for a text that cannot be saved, which the person should be told.
+    """
     try:
         checked = SaveMemoryArguments.model_validate(dict(arguments))
         return checked.model_copy(update={"text": checked_text(checked.text)})
     except ValidationError as error:
         problems = "; ".join(f"{'.'.join(map(str, p['loc'])) or 'arguments'}: {p['msg']}" for p in error.errors())
         return ToolResult(f"Wrong arguments: {problems}", is_error=True)
-    except Refused as refusal:
-        return ToolResult(str(refusal), is_error=True)
+
+
+def was_saved(memory_id: int) -> str:
+    """Tell the model that a memory was saved."""
+    return f"Saved as memory {memory_id}."
+
+
+def was_there(memory_id: int) -> str:
+    """Tell the model that this memory exists already (P16)."""
+    return f"Already remembered as memory {memory_id}."
+
+
+def no_such_tool(name: str) -> ToolResult:
+    """Tell the model that it called a tool there is not."""
+    return ToolResult(f"There is no tool {name!r}.", is_error=True)

@@ -14,20 +14,14 @@ def capacity_of(scope: ScopeKind, settings: MemorySettings) -> int | None:
     return settings.capacity_room if scope is ScopeKind.ROOM else settings.capacity_personal
 
 
-def refuse_if_full(scope: ScopeKind, count: int, settings: MemorySettings, prefix: str = "!") -> None:
+def refuse_if_full(scope: ScopeKind, count: int, settings: MemorySettings) -> None:
     """Raise Refused, saying why and what to do (D10), when a list with `count` memories is at or over its capacity.
 
-    `count`: memories of one scope and persona. `prefix`: what commands begin with.
+    `count`: memories of one scope and persona.
     """
     capacity = capacity_of(scope, settings)
     if capacity is None or count < capacity:
         return
     if scope is ScopeKind.ROOM:
-        raise Refused(
-            f"Nothing was saved: this room's list is full ({count} memories, room for {capacity}). "
-            "A memory of the room has to be deleted first."
-        )
-    raise Refused(
-        f"Nothing was saved: your list is full ({count} memories, room for {capacity}). See it with "
-        f"`{prefix}memories`, delete what is no longer needed with `{prefix}memories del ID`, then ask again."
-    )
+        raise Refused("list-full-room", n=count, capacity=capacity)
+    raise Refused("list-full-personal", n=count, capacity=capacity)

@@ -1,7 +1,7 @@
 """The error tree. Each adapter maps its library's errors onto one of these at its boundary.
 
-`for_user` says whether the message is a sentence that may be shown to the person who asked; the text of every other
-error is for operators only.
+Only a Refused is for the person who asked, and it holds no sentence but the id of one; the message of every other
+error is English for operators.
 """
 
 from __future__ import annotations
@@ -14,13 +14,22 @@ from memory.model import Usage
 class DavenportError(Exception):
     """Base of every error of this project."""
 
-    for_user: bool = False
-
 
 class Refused(DavenportError):
-    """Something a person asked for cannot be done; the message says why and what to do instead."""
+    """Something a person asked for cannot be done; the sentence of this id says why and what to do instead.
 
-    for_user = True
+    `values` go into that sentence; they may be what people wrote, so the error's own text is the id alone.
+    """
+
+    def __init__(self, text_id: str, /, **values: str | int) -> None:
+        """`text_id`: an entry of texts/davenport.pot."""
+        super().__init__(text_id)
+        self.text_id = text_id
+        self.values = values
+
+
+class Declined(DavenportError):
+    """Something an operator asked of the running bot cannot be done; the message says why."""
 
 
 class SettingsError(DavenportError):

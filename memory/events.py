@@ -181,6 +181,11 @@ class Recognised:
 class Dispatcher(Protocol):
     """The command table as the room actor sees it; given by wiring, never imported."""
 
+    @property
+    def prefix(self) -> str:
+        """What commands begin with now."""
+        ...
+
     def recognise(self, text: str, *, meant: bool = False) -> Recognised | None:
         """Read a text; None when it is no command of this bot. Pure.
 
@@ -192,6 +197,6 @@ class Dispatcher(Protocol):
     async def run(self, command: object, caller: Caller) -> str:
         """Carry out a command value and return the answer in Markdown.
 
-        Raises Refused with a sentence for the caller when it cannot be done.
+        Raises Refused when it cannot be done.
         """
         ...

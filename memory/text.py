@@ -80,11 +80,9 @@ def checked_text(text: str) -> str:
     """Return a text from a command or the tool, cleaned (P18). Raises Refused, with the reason, when it is unfit."""
     cleaned = clean(text)
     if blank(cleaned):
-        raise Refused("There is no text to remember. Please say what it should be.")
+        raise Refused("text-blank")
     if len(cleaned) > MAX_CHARACTERS:
-        raise Refused(
-            f"That is {len(cleaned)} characters long; a memory holds at most {MAX_CHARACTERS}. Please shorten it."
-        )
+        raise Refused("text-too-long", length=len(cleaned), limit=MAX_CHARACTERS)
     return cleaned
 
 

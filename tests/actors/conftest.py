@@ -42,12 +42,20 @@ class TestSettings:
     __test__ = False
     rules: MemorySettings = field(default_factory=MemorySettings)
     window: ContextSettings = field(default_factory=ContextSettings)
+    languages: dict[str, str] = field(default_factory=dict)  # by room id
+    welcomes: bool = True
 
     def memory(self, room_id: str) -> MemorySettings:
         return self.rules
 
     def context(self, room_id: str) -> ContextSettings:
         return self.window
+
+    def language(self, room_id: str) -> str:
+        return self.languages.get(room_id, "en")
+
+    def welcome(self, room_id: str) -> bool:
+        return self.welcomes
 
     def persona(self, name: str) -> Persona:
         return Persona(name)

@@ -46,6 +46,8 @@ CONFIG = """
 homeserver = "{homeserver}"
 user_id = "{user_id}"
 password = "{password}"
+[bot]
+welcome = false
 [llm]
 base_url = "{model}"
 api_key = "sk-test"

@@ -27,6 +27,8 @@ CONFIG = """
 homeserver = "{homeserver}"
 user_id = "{user_id}"
 password = "{password}"
+[bot]
+welcome = false
 [llm]
 {llm}
 [storage]

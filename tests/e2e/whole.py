@@ -50,12 +50,13 @@ def echoing(request: Request) -> Step:
 
 
 def settings_for(homeserver: str, user_id: str, folder: Path, model: ModelServer | None, **sections: Any) -> Settings:
-    """Settings of a bot whose model is the scripted server, or the offline one."""
+    """Settings of a bot whose model is the scripted server, or the offline one, and that greets no room."""
     llm = {"provider": "offline"} if model is None else {"base_url": model.base_url, "api_key": "sk-test"}
     values: dict[str, Any] = {
         "matrix": {"homeserver": homeserver, "user_id": user_id, "password": PASSWORD},
         "llm": {**llm, "max_retries": 0, "timeout_seconds": 5.0},
         "storage": {"data_dir": folder},
+        "bot": {"welcome": False},
     }
     return Settings.model_validate(
         {name: values.get(name, {}) | sections.get(name, {}) for name in {*values, *sections}}

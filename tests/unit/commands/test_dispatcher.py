@@ -22,20 +22,28 @@ from memory.events import Caller, Dispatcher, Recognised
 from memory.settings import ContextSettings, MemorySettings
 from memory.types import Conversation, Memory, Persona, TurnKind
 from tests.unit.commands.test_texts import MOCHI
+from texts.catalogue import Speaker, languages
 
 ANA = Caller("@ana:example.org", "$command", Conversation("!room:example.org", private=False, asker="@ana:example.org"))
 USER_ACTOR = Address("user", "@ana:example.org")
 
 
 class FixedSettings:
-    def __init__(self, memory: MemorySettings) -> None:
+    def __init__(self, memory: MemorySettings, language: str = "en") -> None:
         self._memory = memory
+        self._language = language
 
     def memory(self, room_id: str) -> MemorySettings:
         return self._memory
 
     def context(self, room_id: str) -> ContextSettings:
         return ContextSettings()
+
+    def language(self, room_id: str) -> str:
+        return self._language
+
+    def welcome(self, room_id: str) -> bool:
+        return True
 
     def persona(self, name: str) -> Persona:
         return Persona()
@@ -72,8 +80,9 @@ def dispatcher(
     prefix: str = "!",
     table: Table = TABLE,
     settings: MemorySettings = MemorySettings(),  # noqa: B008 - an immutable value
+    language: str = "en",
 ) -> CommandDispatcher:
-    return CommandDispatcher(actor or UserActorOf(MOCHI), FixedSettings(settings), prefix=prefix, table=table)
+    return CommandDispatcher(actor or UserActorOf(MOCHI), FixedSettings(settings, language), prefix=prefix, table=table)
 
 
 async def run(text: str, commands: CommandDispatcher) -> str:
@@ -81,6 +90,12 @@ async def run(text: str, commands: CommandDispatcher) -> str:
     assert recognised is not None
     assert recognised.command is not None
     return await commands.run(recognised.command, ANA)
+
+
+async def refusal(text: str, commands: CommandDispatcher) -> str:
+    with pytest.raises(Refused) as refused:
+        await run(text, commands)
+    return Speaker(prefix=commands.prefix).refusal(refused.value)
 
 
 def test_it_is_the_dispatcher_that_the_room_actor_knows() -> None:
@@ -95,8 +110,7 @@ def test_ask_is_a_turn() -> None:
 async def test_an_unknown_word_is_another_bots_unless_the_message_is_meant_for_this_one() -> None:
     commands = dispatcher()
     assert commands.recognise("!weather Berlin") is None
-    with pytest.raises(Refused, match=r"no command weather. `!help` lists them"):
-        await run("!weather Berlin", commands)
+    assert await refusal("!weather Berlin", commands) == "I have no command weather. `!help` lists them."
     assert commands.recognise("wow", meant=True) is None
 
 
@@ -136,8 +150,8 @@ async def test_edit_shows_the_new_wording() -> None:
 
 async def test_clear_says_how_many() -> None:
     actor = UserActorOf(MOCHI)
-    assert await run("!memories clear", dispatcher(actor)) == "Forgotten: 1 memory of you."
-    assert await run("!memories clear", dispatcher(UserActorOf())) == "There was nothing to forget."
+    assert (await run("!memories clear", dispatcher(actor))).startswith("Forgotten: 1 memory of you.")
+    assert (await run("!memories clear", dispatcher(UserActorOf()))).startswith("You have no memories to delete.")
     assert actor.asked == [(USER_ACTOR, ClearMemories(EffectKey("$command")))]
 
 
@@ -156,9 +170,7 @@ async def test_clear_says_how_many() -> None:
 )
 async def test_misuse_is_refused_with_the_usage(text: str, usage: str) -> None:
     actor = UserActorOf(MOCHI)
-    with pytest.raises(Refused) as refused:
-        await run(text, dispatcher(actor, prefix="?"))
-    assert str(refused.value) == usage
+    assert await refusal(text, dispatcher(actor, prefix="?")) == usage
     assert actor.asked == []
 
 
@@ -166,7 +178,7 @@ async def test_help_shows_every_row_of_the_table_with_the_prefix_in_use() -> Non
     said = await run("?help", dispatcher(prefix="?"))
     for row in TABLE:
         for usage, form in lines(row, "?"):
-            assert f"- `{usage}` {form.help}" in said
+            assert f"- `{usage}` {Speaker()(form.help)}" in said
 
 
 @pytest.mark.parametrize("topic", ["memories", "!memories", "MEMORIES", "memories del"])
@@ -178,26 +190,44 @@ async def test_help_on_one_command_shows_its_forms_only(topic: str) -> None:
 
 
 async def test_help_on_what_is_no_command_is_refused() -> None:
-    with pytest.raises(Refused, match="no command"):
-        await run("!help <b>weather</b>", dispatcher())
+    said = await refusal("!help <b>weather</b>", dispatcher())
+    assert said == "I have no command \\<b\\>weather\\</b\\>. `!help` lists them."
 
 
 async def test_who_may_comes_from_the_table_for_commands_and_subcommands() -> None:
-    nobody = Permission("the owner of the house", lambda caller: caller.user_id == "@owner:example.org")
+    nobody = Permission("who-everyone", lambda caller: caller.user_id == "@owner:example.org")
     memories = next(row for row in TABLE if row.name == "memories")
     below = tuple(replace(row, who=nobody) if row.name == "clear" else row for row in memories.below)
     guarded: tuple[Row, ...] = (replace(memories, below=below),)
     actor = UserActorOf(MOCHI)
     commands = dispatcher(actor, table=guarded)
-    with pytest.raises(Refused, match="Only the owner of the house may do that"):
-        await run("!memories clear", commands)
+    assert await refusal("!memories clear", commands) == "Only everyone may do that."
     assert actor.asked == []
     assert "Mochi" in await run("!memories", commands)
     all_forbidden = dispatcher(actor, table=(replace(memories, who=nobody),))
-    with pytest.raises(Refused, match="Only the owner"):
-        await run("!memories del 3", all_forbidden)
+    assert await refusal("!memories del 3", all_forbidden) == "Only everyone may do that."
 
 
 async def test_only_what_recognise_gave_is_carried_out() -> None:
     with pytest.raises(TypeError, match="not a command"):
         await dispatcher().run("!memories clear", ANA)
+
+
+@pytest.mark.parametrize("text", ["!memories", "!memories del 3 x", "!memories edit 3 y", "!memories clear", "!help"])
+async def test_every_answer_is_in_the_language_of_the_room(text: str) -> None:
+    said = {await run(text, dispatcher(UserActorOf(MOCHI), language=language)) for language in languages()}
+    assert len(said) == len(languages())
+
+
+async def test_names_of_commands_and_their_arguments_are_the_same_in_every_language() -> None:
+    for row in TABLE:
+        for usage, form in lines(row, "!"):
+            assert f"- `{usage}` {Speaker('de')(form.help)}" in await run("!help", dispatcher(language="de"))
+
+
+async def test_values_in_a_refusal_are_in_the_language_of_the_room_too() -> None:
+    nobody = Permission("who-everyone", lambda caller: False)
+    table = tuple(replace(row, who=nobody) for row in TABLE)
+    with pytest.raises(Refused) as refused:
+        await run("!memories", dispatcher(language="de", table=table))
+    assert Speaker("de").refusal(refused.value) == "Das dürfen nur alle."

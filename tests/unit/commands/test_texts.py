@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from commands import texts
+from memory.settings import MemorySettings
 from memory.types import Memory, Origin, ScopeKind, Source
+from texts.catalogue import Speaker
 
 SAVED = datetime(2026, 3, 1, 12, tzinfo=UTC)
 MOCHI = Memory(
@@ -29,6 +31,8 @@ MOCHI = Memory(
     updated_at=SAVED,
     origin=Origin("!room:example.org", "$event", private=False),
 )
+SAY = Speaker()
+RULES = MemorySettings()
 MARKDOWN = MarkdownIt("commonmark").enable(["strikethrough", "table"])
 
 
@@ -67,8 +71,8 @@ def test_line_breaks_and_hiding_characters_are_gone() -> None:
 
 def test_d18_a_listing_shows_id_state_date_and_text_and_counts_the_private_ones() -> None:
     resting = replace(MOCHI, id=5, unused_days=7, text="Plays *chess*")
-    assert texts.listing((MOCHI, resting), 2, 7) == (
-        "I remember 2 memories about you:\n\n"
+    assert texts.listing(SAY, (MOCHI, resting), 2, RULES) == (
+        "I remember 2 things about you:\n\n"
         "- **#3** (active, saved 2026-03-01) Her cat is named Mochi\n"
         "- **#5** (resting, saved 2026-03-01) Plays \\*chess\\*\n\n"
         "2 more are private: ask in a direct room with me to see all."
@@ -76,19 +80,47 @@ def test_d18_a_listing_shows_id_state_date_and_text_and_counts_the_private_ones(
 
 
 def test_d13_without_decay_every_memory_is_active() -> None:
-    assert "(active," in texts.listing((replace(MOCHI, unused_days=90),), 0, None)
+    assert "(active," in texts.listing(SAY, (replace(MOCHI, unused_days=90),), 0, MemorySettings(decay_enabled=False))
 
 
 def test_d18_an_empty_listing_says_so_and_hides_no_number() -> None:
-    assert texts.listing((), 0, 7) == "I remember nothing about you."
-    assert texts.listing((), 1, 7) == (
+    assert texts.listing(SAY, (), 0, RULES) == "I remember nothing about you."
+    assert texts.listing(SAY, (), 1, RULES) == (
         "I remember nothing about you that may be shown here.\n\n"
         "1 more is private: ask in a direct room with me to see all."
     )
 
 
 def test_wrong_ids_are_named_shortened_and_escaped() -> None:
-    assert texts.deleted((3, 4), ()) == "Forgotten: #3, #4."
-    assert texts.deleted((3,), ("#9", "*x*")) == "Forgotten: #3. Not among your memories: #9, \\*x\\*."
-    assert texts.deleted((), ("x" * 50_000,)) == f"I have forgotten nothing. Not among your memories: {'x' * 30}…."
-    assert texts.deleted((), [str(n) for n in range(12)]).endswith("8, 9 and 2 more.")
+    assert texts.deleted(SAY, (3, 4), ()) == "Forgotten: #3, #4."
+    assert texts.deleted(SAY, (3,), ("#9", "*x*")) == "Forgotten: #3. Not among your memories: #9, \\*x\\*."
+    assert texts.deleted(SAY, (), ("x" * 50_000,)) == f"I have forgotten nothing. Not among your memories: {'x' * 30}…."
+    assert texts.deleted(SAY, (), [str(n) for n in range(12)]).endswith("8, 9 and 2 more.")
+
+
+@pytest.mark.parametrize(
+    ("count", "rules", "said"),
+    [
+        (
+            0,
+            RULES,
+            "You have no memories to delete. Things I heard only once are not memories yet. They fade by themselves "
+            "after 14 days.",
+        ),
+        (
+            2,
+            MemorySettings(candidate_ttl_days=1),
+            "Forgotten: 2 memories of you. Things I heard only once are not memories yet. They fade by themselves "
+            "after 1 day.",
+        ),
+        (
+            1,
+            MemorySettings(candidate_ttl_days=0, promotion_threshold=3),
+            "Forgotten: 1 memory of you. Things I heard fewer than 3 times are not memories yet. They do not fade by "
+            "themselves.",
+        ),
+        (1, MemorySettings(promotion_threshold=1), "Forgotten: 1 memory of you."),
+    ],
+)
+def test_d18_clearing_says_what_stays_and_p4_for_how_long(count: int, rules: MemorySettings, said: str) -> None:
+    assert texts.cleared(SAY, count, rules) == said

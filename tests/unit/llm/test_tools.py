@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from llm.tools import SAVE_MEMORY, SaveMemoryArguments, save_memory_arguments
+from memory.errors import Refused
 from memory.model import ToolResult
 
 
@@ -30,11 +31,9 @@ def test_good_arguments_are_cleaned_p18() -> None:
     [
         {},
         {"text": ""},
-        {"text": "  \u200b "},
         {"text": 5},
         {"text": None},
         {"text": ["Has a dog"]},
-        {"text": "x" * 501},
         {"text": "x" * 30_000},
         {"text": "Has a dog", "scope": "everyone"},
         {"text": "Has a dog", "user": "@bau:hs"},
@@ -43,3 +42,9 @@ def test_good_arguments_are_cleaned_p18() -> None:
 def test_wrong_arguments_are_an_error_result_p16(arguments: dict[str, object]) -> None:
     result = save_memory_arguments(arguments)
     assert isinstance(result, ToolResult) and result.is_error and result.text
+
+
+@pytest.mark.parametrize("text", ["  \u200b ", "x" * 501])
+def test_a_text_that_cannot_be_saved_is_refused_for_the_person_to_know_p18(text: str) -> None:
+    with pytest.raises(Refused, match="text-"):
+        save_memory_arguments({"text": text})

@@ -16,12 +16,12 @@ from davenport import control
 from davenport.control_client import NotRunning, ask
 from davenport.operations import OPERATIONS, Operation
 from davenport.panel import Panel
-from memory.errors import Refused, StorageError
+from memory.errors import Declined, Refused, StorageError
 from tests.unit.operations.conftest import settings_for
 
 
 async def refuse(panel: Panel, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    raise Refused(f"not {arguments['what']}")
+    raise Declined(f"not {arguments['what']}")
 
 
 async def fail(panel: Panel, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -32,7 +32,11 @@ async def echo(panel: Panel, arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {"said": arguments}
 
 
-HERE = tuple(Operation(run.__name__, "", run) for run in (refuse, fail, echo))
+async def forbid(panel: Panel, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    raise Refused("memory-unknown", id="7")
+
+
+HERE = tuple(Operation(run.__name__, "", run) for run in (refuse, fail, echo, forbid))
 
 
 async def raw(folder: Path, *lines: bytes) -> list[dict[str, Any]]:
@@ -50,12 +54,14 @@ async def test_operations_answer_refuse_and_fail(panel: Panel, tmp_path: Path) -
     folder = tmp_path / "data"
     async with control.serving(folder, panel, HERE):
         assert await ask(folder, "echo", {"é": 1}) == {"said": {"é": 1}}
-        with pytest.raises(Refused, match="not today"):
+        with pytest.raises(Declined, match="not today"):
             await ask(folder, "refuse", {"what": "today"})
-        with pytest.raises(Refused, match="its log says why") as caught:
+        with pytest.raises(Declined, match="its log says why") as caught:
             await ask(folder, "fail")
         assert "secret" not in str(caught.value)
-        with pytest.raises(Refused, match=r"there are these operations.*refuse, fail, echo"):
+        with pytest.raises(Declined, match="You have no memory 7"):
+            await ask(folder, "forbid")
+        with pytest.raises(Declined, match=r"there are these operations.*refuse, fail, echo"):
             await ask(folder, "unknown")
 
 
