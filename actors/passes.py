@@ -91,9 +91,7 @@ class PassQueue:
             return  # an answer to an instance of this actor that is gone
         dropped = self._is_dropped(running.seq)
         async with self._parts.store.transaction() as tables:
-            await self._parts.spending.of_extraction(
-                tables, running.exchange, message.usage, self._parts.clock.now()
-            )
+            await self._parts.spending.of_extraction(tables, running.exchange, message.usage, self._parts.clock.now())
             promoted: tuple[Memory, ...] = ()
             if message.extraction is not None and not dropped:
                 promoted = await self._apply(tables, running, message.extraction)
