@@ -20,8 +20,8 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from index.settings import EmbeddingSettings
 from llm.settings import LlmSettings
 from memory.settings import ContextSettings, MemorySettings
-from texts.catalogue import SOURCE, languages
 from memory.spending import BudgetSettings, Price
+from texts.catalogue import SOURCE, languages
 
 PLACEHOLDER = "CHANGE-ME"
 RULES = MemorySettings()
@@ -104,16 +104,6 @@ class MatrixSection(Section):
     )
 
 
-class ModelPrice(BaseModel):
-    """What a million tokens of one model cost."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
-    input: float = Field(ge=0)
-    output: float = Field(ge=0)
-    cache_read: float | None = Field(default=None, ge=0)
-    cache_write: float | None = Field(default=None, ge=0)
-
-
 class BotSection(Section):
     """How the bot speaks to people."""
 
@@ -135,6 +125,16 @@ class BotSection(Section):
         if value not in languages():
             raise PydanticCustomError("no_texts", "no texts")
         return value
+
+
+class ModelPrice(BaseModel):
+    """What a million tokens of one model cost."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    cache_read: float | None = Field(default=None, ge=0)
+    cache_write: float | None = Field(default=None, ge=0)
 
 
 class LlmSection(Section):
