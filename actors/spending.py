@@ -19,6 +19,8 @@ from memory.types import Exchange
 
 log = logging.getLogger(__name__)
 
+_UNITS = {"tokens": "tokens", "currency": "by llm.prices"}
+
 
 class Spending:
     """The sums of one UTC day by model, in memory; read from `usage` on first use, so a restart forgets nothing."""
@@ -49,8 +51,8 @@ class Spending:
         if self._told != today:
             self._told = today
             log.error(
-                "the budget of %s is spent: %g of %g %s (llm.daily_budget); nothing is asked of the model until %s",
-                *(today, so_far, budget.daily, budget.unit, next_reset(today).isoformat()),
+                "the budget of %s is spent: %.10g of %.10g %s (llm.daily_budget); the model is not asked until %s",
+                *(today, so_far, budget.daily, _UNITS[budget.unit], next_reset(today).isoformat()),
             )
         raise BudgetSpent(f"not asked: the budget of {today} is spent")
 

@@ -22,7 +22,7 @@ from actors.ports import Vector
 from actors.runtime import ActorSystem
 from actors.tools import TOOLS, Toolbox
 from memory import decay
-from memory.errors import ActorFailed, EmbeddingError, ModelError, ModelKeyMissing
+from memory.errors import ActorFailed, BudgetSpent, EmbeddingError, ModelError, ModelKeyMissing, ModelPaused
 from memory.events import Incoming, JournalEntry, JournalState
 from memory.model import Prompt, Reply, Usage
 from memory.prompt import build_prompt
@@ -33,7 +33,11 @@ from memory.window import Window, owners_today, participants, present
 
 log = logging.getLogger(__name__)
 
-_TOLD: dict[type[ModelError], str] = {ModelKeyMissing: "model-key-missing"}  # ids of texts
+_TOLD: dict[type[ModelError], str] = {  # ids of texts
+    ModelKeyMissing: "model-key-missing",
+    ModelPaused: "model-paused",
+    BudgetSpent: "budget-spent",
+}
 BOT_AND_ONE = 2  # joined members of a room in which a private word can be said
 
 
