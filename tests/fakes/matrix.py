@@ -50,7 +50,7 @@ class FakeMatrix:
 
     def render(self, answer: Answer) -> tuple[str, ...]:
         content = {"body": answer.markdown, "answers": answer.event_id, "thread": answer.thread_root}
-        return (json.dumps(content | {"notice": answer.notice}),)
+        return (json.dumps(content | {"notice": answer.notice, "recipient": answer.recipient}),)
 
     def bodies(self, room_id: str | None = None) -> list[str]:
         """What the bot said, in the order the room shows it."""

@@ -12,6 +12,7 @@ from davenport.cli import app
 from davenport.pages import pages
 from davenport.settings_fields import Key, all_keys
 from davenport.settings_load import load
+from texts.catalogue import Speaker
 
 CHECKOUT = Path(__file__).parents[3]
 PROSE = sorted([CHECKOUT / "README.md", CHECKOUT / "CHANGELOG.md", *CHECKOUT.glob("docs/**/*.md")])
@@ -38,10 +39,10 @@ def test_every_setting_is_explained_with_bounds_and_variable(key: Key) -> None:
 
 
 def test_every_command_is_documented() -> None:
-    page = read("docs/commands.md")
+    page, say = read("docs/commands.md"), Speaker()
     for row in TABLE:
         for usage, form in lines(row, "!"):
-            assert f"| `{usage}` | {form.help} | {form.who.label} |" in page
+            assert f"| `{usage}` | {say(form.help)} | {say(form.who.label)} |" in page
 
 
 def test_the_example_loads_once_it_is_filled_in_and_holds_the_defaults(tmp_path: Path) -> None:
