@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,10 +30,13 @@ class Finding:
         return f"{'fault' if self.fault else 'note'}: {self.text}"
 
 
-async def findings(config: Path) -> AsyncIterator[Finding]:
-    """Yield what is to be said, in order: settings, data folder, homeserver, login, model, embedder."""
+async def findings(config: Path, environ: Mapping[str, str] | None = None) -> AsyncIterator[Finding]:
+    """Yield what is to be said, in order: settings, homeserver, data folder, login, model, embedder.
+
+    `environ`: by default the process's.
+    """
     try:
-        settings = load(config)
+        settings = load(config, environ)
     except SettingsError as error:
         head, *faults = str(error).splitlines()
         for line in faults or [head]:

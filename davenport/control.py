@@ -56,6 +56,7 @@ class _Desk:
         self._panel = panel
         self._operations = operations
         self._open: set[asyncio.Task[None]] = set()
+        self._closing = False
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer the requests of one connection until it ends, is silent for long, or sends a line too long."""
@@ -70,12 +71,16 @@ class _Desk:
             writer.write(_encoded(_failure(str(fault))))
         except ConnectionError:
             log.debug("a control connection broke off")
+        except asyncio.CancelledError:
+            if not self._closing:
+                raise  # else it was `close`, which waits for the end of this task
         finally:
             self._open.discard(task)
             writer.close()
 
     async def close(self) -> None:
         """End every connection."""
+        self._closing = True
         for task in self._open:
             task.cancel()
         await asyncio.gather(*self._open, return_exceptions=True)

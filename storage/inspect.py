@@ -71,7 +71,9 @@ def read(folder: Path) -> Contents | None:
     if not path.exists() or not path.stat().st_size:
         return None
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=5.0)) as connection:
+        # A file that was closed in good order is whole by itself; to open it as usual would leave a -shm beside it.
+        mode = "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "immutable=1"
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, timeout=5.0)) as connection:
             schema = int(connection.execute("PRAGMA user_version").fetchone()[0])
             known = len(migrations())
             if not schema or schema > known:
