@@ -16,7 +16,7 @@ from texts.catalogue import Speaker
 
 CHECKOUT = Path(__file__).parents[3]
 PROSE = sorted([CHECKOUT / "README.md", CHECKOUT / "CHANGELOG.md", *CHECKOUT.glob("docs/**/*.md")])
-PACKAGES = "davenport|commands|actors|matrix|llm|index|storage|memory|docs"
+PACKAGES = "davenport|commands|actors|matrix|llm|index|storage|texts|memory|docs"
 
 
 def read(name: str) -> str:
