@@ -102,7 +102,8 @@ def _model_line(model: Mapping[str, Any] | None) -> str:
         return "offline: simple rules, no language model"
     if not model["key"]:
         return "no key"
-    return f"{model['assistant_model']} and {model['memory_model']} at {model['base_url']} ({model['provider']})"
+    asked = f"{model['assistant_model']} and {model['memory_model']} at {model['base_url']} ({model['provider']})"
+    return f"{asked}, breaker {model['breaker']['state']}"
 
 
 def _ago(seconds: float | None) -> str:

@@ -162,6 +162,7 @@ async def opened(
             StoredForMatrix(store),
             CrossSigner(client, settings.storage.data_dir / CROSS_SIGNING_SEEDS, _password(settings)),
             ignore_users=settings.matrix.ignore_users,
+            display_name=settings.matrix.display_name,
         )
         if reloader is not None:
             reloader.follow(_follower(panel, source, dispatcher, gateway, day, model, parts.spending))

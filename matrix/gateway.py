@@ -60,13 +60,18 @@ class Gateway:
         signer: CrossSigner | None = None,
         *,
         ignore_users: Iterable[str] = (),
+        display_name: str = "",
         wait_seconds: float = 30.0,
     ) -> None:
-        """`wait_seconds`: how long the homeserver may hold back an answer without news."""
+        """`display_name`: what the account shall be called, "" for the name it has.
+
+        `wait_seconds`: how long the homeserver may hold back an answer without news.
+        """
         self._client = client
         self._signer = signer
         self._journal = journal
         self._wait_seconds = wait_seconds
+        self._display_name = display_name
         self._direct = DirectRooms(client)
         self._reader = Reader(client, self._direct.__contains__, ignore_users)
         self._timelines = Timelines(client, journal)
@@ -119,18 +124,30 @@ class Gateway:
         self._stop.set()
 
     async def _prepare(self) -> None:
-        client = self._client
-        await client.upkeep()  # before anybody is answered, so that others can encrypt for this device
+        await self._client.upkeep()  # before anybody is answered, so that others can encrypt for this device
         self._upkeep_due.set()
         await self._direct.load()
+        self._reader.display_name = await self._named()
+
+    async def _named(self) -> str:
+        """Return the account's display name, after giving it the one it shall have."""
+        client, wanted = self._client, self._display_name
         try:
-            profile = await client.request("GET", endpoint("profile", client.user_id))
+            name = (await client.request("GET", endpoint("profile", client.user_id))).get("displayname")
         except Rejected as error:
             if not error.permanent:
                 raise
-            profile = {}
-        name = profile.get("displayname")
-        self._reader.display_name = name if isinstance(name, str) else ""
+            name = None  # no profile yet
+        if wanted and name != wanted:
+            try:
+                await client.request("PUT", endpoint("profile", client.user_id, "displayname"), {"displayname": wanted})
+            except Rejected as error:
+                if not error.permanent:
+                    raise
+                log.warning("the homeserver does not let the bot take the name of matrix.display_name: %s", error)
+            else:
+                name = wanted
+        return name if isinstance(name, str) else ""
 
     async def _next(self, since: str | None) -> tuple[Mapping[str, Any], SyncBatch]:
         raw, response = await self._persistently(lambda: self._fetch(since))

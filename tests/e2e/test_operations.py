@@ -351,12 +351,15 @@ async def test_a_running_bot_is_asked_followed_reloaded_and_scraped(
     await set_up(homeserver.url, user_id, config)
     code, out, err = await davenport("status", "--config", str(config))
     assert (code, out, err) == (1, "", f"no bot runs on {tmp_path / 'data'}; `davenport run` starts one\n")
-    async with running(config, DAVENPORT_HTTP__ENABLED="true", DAVENPORT_HTTP__PORT="0") as bot:
+    http = {"DAVENPORT_HTTP__ENABLED": "true", "DAVENPORT_HTTP__PORT": "0"}
+    async with running(config, DAVENPORT_MATRIX__DISPLAY_NAME="Desk", **http) as bot:
         port = (await bot.until("health and metrics are served")).rsplit(" ", 1)[1]
         alice = await people("alice")
         room_id = await meet(alice, bot=user_id, direct=True)
         event_id = await alice.say(room_id, "my cat is named Mochi")
         await alice.wait_for_answer(event_id)
+        profile = await alice.client.request("GET", f"/_matrix/client/v3/profile/{user_id}")
+        assert profile["displayname"] == "Desk"
         await bot.follow(event_id, {"journalled", "answered", "sent", "learned"})
         assert "Mochi" not in json.dumps(bot.log)
 
@@ -389,10 +392,10 @@ async def test_a_running_bot_is_asked_followed_reloaded_and_scraped(
         assert 'davenport_model_calls_total{model="claude-sonnet-5-5",purpose="reply"} 1.0' in page
 
         text = config.read_text(encoding="utf-8").replace('# command_prefix = "!"', 'command_prefix = "%"')
-        config.write_text(text.replace('# display_name = ""', 'display_name = "Desk"'), encoding="utf-8")
+        config.write_text(text.replace("# max_retries = 2", "max_retries = 3"), encoding="utf-8")
         bot.process.send_signal(signal.SIGHUP)
         assert await bot.until("settings read again") == "settings read again; changed: matrix.command_prefix"
-        assert await bot.until("restart") == "a restart is needed before these act: matrix.display_name"
+        assert await bot.until("restart") == "a restart is needed before these act: llm.max_retries"
         help_id = await alice.say(room_id, "%help")
         assert "`%memories" in (await alice.wait_for_answer(help_id)).body
 
