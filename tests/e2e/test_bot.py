@@ -12,6 +12,7 @@ from tests.e2e.conftest import NewUser, People
 from tests.e2e.people import texts
 from tests.e2e.whole import echoing, learning, meet, settings_for, whole
 from tests.fakes.model_server import ModelServer, call_tool, cut, extracted, fail, garbage, held, say
+from texts.catalogue import Speaker
 
 pytestmark = [pytest.mark.e2e, pytest.mark.asyncio(loop_scope="session")]
 
@@ -108,15 +109,16 @@ async def test_a_burst_of_messages_is_answered_whole_and_in_order(
         assert texts(juno, room, bot_id) == [f"You said: number {number}" for number in range(0, 500, 25)]
 
 
-async def test_model_faults_are_one_sentence_and_nothing_is_learned(
+async def test_model_faults_are_one_sentence_nothing_is_learned_and_a_server_that_keeps_failing_is_left_alone(
     homeserver: Homeserver, new_user: NewUser, people: People, tmp_path: Path
 ) -> None:
     bot_id, juno = await new_user("bot"), await people("juno")
     stuck = asyncio.Event()
     faults = [fail(500), fail(401), cut("half an ans", 3), garbage(b"<html>"), held(say("late"), stuck)]
+    llm = {"timeout_seconds": 1.0, "breaker_failures": len(faults), "breaker_seconds": 5.0}
     async with (
         ModelServer(replies=[*faults, say("well again")], extractions=[extracted(["x"])]) as model,
-        whole(settings_for(homeserver.url, bot_id, tmp_path / "bot", model, llm={"timeout_seconds": 1.0})) as bot,
+        whole(settings_for(homeserver.url, bot_id, tmp_path / "bot", model, llm=llm)) as bot,
     ):
         room = await meet(juno, bot=bot_id, direct=True)
         for _ in faults:
@@ -124,7 +126,12 @@ async def test_model_faults_are_one_sentence_and_nothing_is_learned(
             assert "language model" in answer.body
             assert len(answer.body) < 150
         assert model.extraction_requests == []
-        assert (await bot.ask(juno, room, "hello")).body == "well again"
+        assert (await bot.ask(juno, room, "hello")).body == Speaker()("model-paused")
+        assert len(model.requests) == len(faults)
+        async with asyncio.timeout(30):
+            while (answer := await bot.ask(juno, room, "hello")).body == Speaker()("model-paused"):
+                pass
+        assert answer.body == "well again"
         stuck.set()
 
 
