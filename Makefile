@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SYSTEM_UV := $(shell command -v uv 2>/dev/null)
 UV := $(or $(SYSTEM_UV),$(BIN)/uv)
 
-.PHONY: setup demo test slow check lint types contracts pages lock clean
+.PHONY: setup demo test slow bench check lint types contracts pages lock clean
 
 setup: $(VENV)/.ready
 
@@ -30,6 +30,18 @@ test: setup
 
 slow: setup
 	$(BIN)/python -m pytest -m slow
+
+# Takes a quarter of an hour and 5 GB in BENCH, which it removes again. Measure on a machine that does nothing else.
+BENCH ?= $(or $(TMPDIR),/tmp)/davenport-bench
+
+bench: setup
+	$(BIN)/python -m bench.recall
+	$(BIN)/python -m bench.offline_extractor
+	$(BIN)/python -m bench.turn --folder $(BENCH)/100000
+	$(BIN)/python -m bench.turn --stored 1000000 --folder $(BENCH)/1000000
+	$(BIN)/python -m bench.start --folder $(BENCH)/1000000
+	$(BIN)/python -m bench.memory --folder $(BENCH)/1000000
+	@rm -rf $(BENCH)/100000 $(BENCH)/1000000
 
 check: lint types contracts
 

@@ -1,11 +1,11 @@
 """What the bot takes of the machine's memory: many users known, some of them active.
 
-    .venv/bin/python -m bench.memory [--known 100000] [--active 1000]
+    .venv/bin/python -m bench.memory [--stored 1000000] [--active 1000]
 
-Every known user has 20 memories in the database and nothing elsewhere. Each active one says something in a room of
-their own, so that their actor, their room's actor, both lists and their index are loaded, as after a busy hour. The
-model is a double in the same process; what it keeps of the prompts is thrown away. nio holds every room the bot is in,
-active or not: as many rooms of three members as there are active users stand for that.
+1,000,000 memories are those of 99,000 users, who have nothing elsewhere. Each active one has 20 and says something in a
+room of their own, so that their actor, their room's actor, both lists and their index are loaded, as after a busy hour.
+The model is a double in the same process; what it keeps of the prompts is thrown away. nio holds every room the bot is
+in, active or not: as many rooms of three members as there are active users stand for that.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from nio.rooms import MatrixRoom
 import davenport.wiring  # noqa: F401 - so that every library the bot runs on is loaded
 from actors.lists import MemoryList
 from actors.owner import ListOwner
-from bench.stored import PER_USER, made, user_id
+from bench.stored import made, owner_of, user_id
 from bench.whole import Bench, load
 from index.builtin import BuiltinEmbedder
 from memory.settings import MemorySettings
@@ -59,20 +59,20 @@ def report(name: str) -> None:
     print(f"{name:50} {resident():7.0f} MB", flush=True)
 
 
-async def run(known: int, active: int, folder: Path) -> int:
-    made(folder, known * PER_USER)
+async def run(stored: int, active: int, folder: Path) -> int:
+    made(folder, stored)
     report("libraries")
     embedder = BuiltinEmbedder()
     report("and the built-in embedder")
     async with await Database.open(folder) as store:
         model = FakeModel()
         bench = Bench(store, embedder, model, MemorySettings())
-        report(f"and a database of {known} users")
+        report(f"and a database of {owner_of(stored - 1) + 1} users")
         rooms = matrix_rooms(active)
         report(f"and {len(rooms)} rooms in nio")
         begun = time.perf_counter()
         for number in range(active):
-            await bench.say("what do you know about the cello?", user_id(number * (known // active)), f"!{number}:hs")
+            await bench.say("what do you know about the cello?", user_id(number), f"!{number}:hs")
             model.prompts.clear()
             model.requests.clear()
         took = (time.perf_counter() - begun) / active * 1000
@@ -88,12 +88,12 @@ async def run(known: int, active: int, folder: Path) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--known", type=int, default=100_000, help="users in the database")
-    parser.add_argument("--active", type=int, default=1000, help="users who say something")
+    parser.add_argument("--stored", type=int, default=1_000_000, help="memories stored in all")
+    parser.add_argument("--active", type=int, default=1000, help="users who say something, at most 1000")
     parser.add_argument("--folder", type=Path, help="where the database is kept for another run; else it is temporary")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        raise SystemExit(asyncio.run(run(options.known, options.active, options.folder or Path(temporary))))
+        raise SystemExit(asyncio.run(run(options.stored, options.active, options.folder or Path(temporary))))
 
 
 if __name__ == "__main__":

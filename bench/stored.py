@@ -24,7 +24,8 @@ from storage import Database
 from storage.codec import time_text, vector_blob
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
-PER_USER = 20
+TALKERS, EACH = 1000, 20  # the users who are active in a benchmark, and their memories
+OTHERS_EACH = 10
 _BANK = 4096
 _CHUNK = 50_000
 
@@ -47,6 +48,12 @@ def user_id(number: int) -> str:
     return f"@user{number}:hs"
 
 
+def owner_of(number: int) -> int:
+    """Return which user the memory of this number belongs to: 1,000,000 memories are those of 99,000 users."""
+    of_talkers = TALKERS * EACH
+    return number // EACH if number < of_talkers else TALKERS + (number - of_talkers) // OTHERS_EACH
+
+
 def facts(count: int, seed: int = 1) -> list[str]:
     """Return facts such as a pass would save, all different."""
     chosen = random.Random(seed)  # noqa: S311 - the same texts at every run
@@ -57,7 +64,7 @@ def facts(count: int, seed: int = 1) -> list[str]:
 
 
 async def make_database(folder: Path, memories: int, embedder: BuiltinEmbedder) -> None:
-    """Create a database with so many memories, 20 for each user, every one with a vector."""
+    """Create a database with so many memories, every one with a vector."""
     async with await Database.open(folder) as store:
         path = store.path
     bank = np.random.default_rng(1).standard_normal((_BANK, embedder.dim), dtype=np.float32)
@@ -74,7 +81,7 @@ async def make_database(folder: Path, memories: int, embedder: BuiltinEmbedder) 
 
 def _rows_of_many(numbers: Sequence[int], texts: Sequence[str]) -> Iterator[tuple[object, ...]]:
     for number in numbers:
-        yield _row("personal", user_id(number // PER_USER), texts[number % len(texts)], number % 12, number)
+        yield _row("personal", user_id(owner_of(number)), texts[number % len(texts)], number % 12, number)
 
 
 def _row(kind: str, owner: str, text: str, unused_days: int, number: int) -> tuple[object, ...]:

@@ -4,7 +4,8 @@
 
 Storage, index, embedder, actors and SDK are real; Matrix is a double, the model a scripted server in a process of its
 own. "request" is the moment the first byte of the request reaches that server. A turn begins when its event has been
-journalled. Three messages go to every list before anything is measured, so that lists are loaded; the first turns after
+journalled. "CPU" is the process's own processor time until its Model port is called, which a busy machine inflates
+least. Three messages go to every list before anything is measured, so that lists are loaded; the first turns after
 a start are the start-up benchmark's.
 """
 
@@ -58,14 +59,20 @@ class Stopwatch(NoMetrics):
     def __init__(self) -> None:
         self.begun = 0
         self.reply_at = 0
+        self.processor = 0
         self.stages: dict[str, float] = {}
 
     def stage(self, stage: Stage, seconds: float) -> None:
         self.stages[stage] = self.stages.get(stage, 0.0) + seconds * 1000
 
     def begin(self) -> None:
-        self.begun = time.perf_counter_ns()
         self.stages.clear()
+        self.processor = -time.process_time_ns()
+        self.begun = time.perf_counter_ns()
+
+    def asked(self) -> None:
+        self.reply_at = time.perf_counter_ns()
+        self.processor += time.process_time_ns()
 
 
 class TimedModel:
@@ -77,7 +84,7 @@ class TimedModel:
         self.request_at = 0
 
     async def reply(self, prompt: Prompt, tools: Sequence[ToolSpec], run_tool: Any) -> Reply:
-        self._watch.reply_at = time.perf_counter_ns()
+        self._watch.asked()
         reply = await self._inner.reply(prompt, tools, run_tool)
         self.request_at = int(reply.text.removeprefix("at "))
         return reply
@@ -103,6 +110,7 @@ class Sample:
     def __init__(self) -> None:
         self.port: list[float] = []
         self.wire: list[float] = []
+        self.processor: list[float] = []
         self.stages: dict[str, list[float]] = defaultdict(list)
 
     def add(self, watch: Stopwatch, request_at: int) -> None:
@@ -110,6 +118,7 @@ class Sample:
         wire = (request_at - watch.begun) / 1e6
         self.port.append(port)
         self.wire.append(wire)
+        self.processor.append(watch.processor / 1e6)
         assert "settle" in watch.stages, "the search failed"
         stages = {stage: watch.stages[stage] for stage in STAGES[:4]} | {"SDK": wire - port}
         stages["other"] = wire - sum(stages.values())
@@ -117,7 +126,8 @@ class Sample:
             self.stages[stage].append(stages[stage])
 
     def row(self, name: str) -> str:
-        numbers = [at(self.port, 50), at(self.port, 99), at(self.wire, 50), at(self.wire, 99)]
+        numbers = [at(self.processor, 50)]
+        numbers += [at(self.port, 50), at(self.port, 99), at(self.wire, 50), at(self.wire, 99)]
         numbers += [statistics.median(self.stages[stage]) for stage in STAGES]
         return f"{name:38} {len(self.wire):5} " + " ".join(f"{number:7.2f}" for number in numbers)
 
@@ -167,8 +177,8 @@ async def run(stored: int, turns: int, folder: Path) -> None:
     watch = Stopwatch()
     made(folder, stored)
     print(f"{stored} memories stored; {load()}; milliseconds; stages are medians")
-    head = " ".join(f"{name:>7}" for name in ("p50", "p99", "p50", "p99", *STAGES))
-    print(f"{'':38} {'':5} {'to port':>15} {'to request':>15}")
+    head = " ".join(f"{name:>7}" for name in ("p50", "p50", "p99", "p50", "p99", *STAGES))
+    print(f"{'':38} {'':5} {'CPU':>7} {'to port':>15} {'to request':>15}")
     print(f"{'memories in the searched lists':38} {'turns':>5} {head}")
     async with model_server() as url:
         for searched, active in LISTS:
