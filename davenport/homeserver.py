@@ -23,6 +23,7 @@ from typing import Any, Self
 
 import aiohttp
 
+from davenport import keeper
 from memory.errors import MatrixError
 
 log = logging.getLogger(__name__)
@@ -39,7 +40,8 @@ class Homeserver:
 
     `url` is the client API's address once started; `server_name` the part of user ids after the colon. `extra` is laid
     over the configuration. Everything lies in a temporary folder that is removed on leaving, also after a failed start
-    or a cancellation. The port stays the same over `stop()`, `start()` and `restart()`.
+    or a cancellation; when this very process is killed, `davenport.keeper` ends Synapse and removes the folder. The
+    port stays the same over `stop()`, `start()` and `restart()`.
     """
 
     server_name = "localhost"
@@ -55,6 +57,13 @@ class Homeserver:
     def url(self) -> str:
         """Base address of the client API, without a trailing slash."""
         return f"http://127.0.0.1:{self._port}"
+
+    @property
+    def folder(self) -> Path:
+        """The temporary folder; what others put there goes with it."""
+        if self._folder is None:
+            raise MatrixError("the homeserver is used outside its `async with` block", permanent=True)
+        return self._folder
 
     @property
     def log_tail(self) -> str:
@@ -83,20 +92,14 @@ class Homeserver:
 
     async def start(self) -> None:
         """Start the process and wait until it answers. Raises MatrixError with the log's tail when it does not."""
-        folder = self._running_folder()
-        with (folder / "homeserver.log").open("ab") as output:
-            self._process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-m",
-                "synapse.app.homeserver",
-                "--config-path",
-                str(folder / "homeserver.yaml"),
-                cwd=folder,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-            )
+        launching = asyncio.ensure_future(self._launch())
+        try:
+            # A cancellation must not come between the process and our knowing of it.
+            self._process = await asyncio.shield(launching)
+        except asyncio.CancelledError:
+            self._process = await launching
+            await self.stop()
+            raise
         try:
             async with asyncio.timeout(_START_SECONDS):
                 await self._until_it_answers(self._process)
@@ -107,6 +110,19 @@ class Homeserver:
         except BaseException:
             await self.stop()
             raise
+
+    async def _launch(self) -> asyncio.subprocess.Process:
+        with (self.folder / "homeserver.log").open("ab") as output:
+            return await asyncio.create_subprocess_exec(
+                *(sys.executable, "-I", "-S", keeper.__file__, str(self.folder)),
+                *(sys.executable, "-m", "synapse.app.homeserver"),
+                *("--config-path", str(self.folder / "homeserver.yaml")),
+                cwd=self.folder,
+                stdin=asyncio.subprocess.PIPE,  # held open for as long as this process lives
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
 
     async def stop(self) -> None:
         """Stop the process, its data kept: politely first, then its whole process group by force."""
@@ -143,11 +159,6 @@ class Homeserver:
                 if not response.ok:
                     raise MatrixError(f"Synapse did not register {localpart}: {answer.get('error')}", permanent=True)
         return str(answer["user_id"])
-
-    def _running_folder(self) -> Path:
-        if self._folder is None:
-            raise MatrixError("the homeserver is used outside its `async with` block", permanent=True)
-        return self._folder
 
     def _write_configuration(self, folder: Path) -> None:
         seed = base64.b64encode(secrets.token_bytes(32)).decode().rstrip("=")

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -96,7 +96,11 @@ class Person:
 
     async def __aenter__(self) -> Self:
         self._client = await self._account.open()
-        first = await self._sync(None)
+        try:
+            first = await self._sync(None)
+        except BaseException:
+            await self._client.close()
+            raise
         self._loop = asyncio.create_task(self._listen(first), name=f"listening of {self.user_id}")
         return self
 
@@ -224,6 +228,17 @@ class Person:
             ),
             seconds=seconds,
         )
+
+    async def hearing(self) -> AsyncIterator[Heard]:
+        """Yield every event heard since the login, then each further one as it comes, without end."""
+        seen = 0
+        while True:
+            async with self._news:
+                while seen == len(self.heard):
+                    await self._news.wait()
+            for event in self.heard[seen:]:
+                seen += 1
+                yield event
 
     async def _listen(self, since: str) -> None:
         while True:

@@ -1,5 +1,5 @@
-"""The demo: a conversation of many days, played by a script over a real homeserver with the real bot."""
+"""The demo: a chat in a real room, or a conversation of many days played by a script, with the real bot."""
 
-from davenport.demo.play import play
+from davenport.demo.start import Options, demo
 
-__all__ = ["play"]
+__all__ = ["Options", "demo"]

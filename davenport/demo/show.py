@@ -8,10 +8,15 @@ from datetime import date
 
 from rich import box
 from rich.console import Console
+from rich.control import Control
+from rich.segment import ControlType
 from rich.table import Table
 from rich.text import Text
 
 from memory.types import Candidate, Memory
+
+BOT_STYLE, PERSON_STYLE = "cyan", "green"
+UNBOUNDED = 10_000  # columns of a file or a pipe: every line stays whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,44 +41,87 @@ def rows_of(who: str, candidates: Iterable[Candidate], memories: Iterable[Memory
 
 
 class Screen:
-    """Prints to a terminal or a file; wide enough that lines stay whole where the width is unknown."""
+    """Prints to a terminal or a file. No text is ever cut: a terminal breaks long lines, elsewhere they stay whole."""
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(highlight=False)
+        if not self._console.is_terminal:
+            self._console.width = UNBOUNDED
+        self._prompt = ""
 
     def note(self, text: str) -> None:
         """Print a remark of the demo's own."""
-        self._console.print(Text(text, style="dim"))
+        self._line(Text(text, style="dim"))
 
-    def day(self, number: int, today: date, note: str) -> None:
-        """Print the head of a day."""
-        self._console.print()
-        self._console.rule(Text(f"Day {number}, {today.isoformat()}", style="bold"), align="left")
+    def day(self, number: int, today: date, note: str = "") -> None:
+        """Print the head of a day, the first being number 1."""
+        self._line(Text())
+        self._line(Text(f"Day {number}, {today.isoformat()}", style="bold underline"))
         if note:
             self.note(note)
 
-    def said(self, who: str, text: str) -> None:
+    def said(self, who: str, text: str, *, bot: bool = False) -> None:
         """Print one message as it was read from the room."""
-        head = Text(f"{who:>10}  ", style="cyan" if who == "davenport" else "green")
+        head = Text(f"{who:>10}  ", style=BOT_STYLE if bot else PERSON_STYLE)
         first, *more = text.splitlines() or [""]
-        self._console.print(head + Text(first), soft_wrap=True)
+        self._line(head + Text(first))
         for line in more:
-            self._console.print(Text(" " * 12 + line), soft_wrap=True)
+            self._line(Text((" " * 12 + line).rstrip()))
+
+    def recalled(self, memory: Memory) -> None:
+        """Print that the last message brought a resting memory back."""
+        self.note(f"{'':>12}(memory {memory.id} rested and was recalled: {memory.text})")
 
     def table(self, rows: Iterable[Row]) -> None:
         """Print what the database holds."""
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        for name in ("person", "text", "stage"):
-            table.add_column(name)
+        table.add_column("person", overflow="fold")
+        table.add_column("text", overflow="fold")
+        table.add_column("stage", no_wrap=True)
         for name in ("mentions", "unused days"):
-            table.add_column(name, justify="right")
-        table.add_column("state")
+            table.add_column(name, justify="right", no_wrap=True)
+        table.add_column("state", no_wrap=True)
         for row in rows:
             unused = "" if row.unused_days is None else str(row.unused_days)
             cells = (row.who, row.text, row.stage, str(row.mentions), unused, row.state or "")
             table.add_row(*map(Text, cells))
-        self._console.print(table)
+        self._take_prompt_back()
+        self._console.print(table if table.row_count else Text("Nothing is remembered yet.", style="dim"))
 
     def fault(self, text: str) -> None:
         """Print what was not as the script expects."""
-        self._console.print(Text(text, style="bold red"))
+        self._line(Text(text, style="bold red"))
+
+    # --- a person typing ---------------------------------------------------------------------------------------------
+
+    def prompt(self, text: str) -> None:
+        """Ask for a line. Only a terminal shows it; whatever is printed before `typed()` takes its place."""
+        self._prompt = text
+        if self._console.is_terminal:
+            self._console.print(Text(text, style=PERSON_STYLE), end="")
+
+    def typed(self) -> None:
+        """Note that the line asked for has come; the terminal itself has ended it."""
+        self._prompt = ""
+
+    def end_prompt(self) -> None:
+        """Leave the prompt's line when no line came."""
+        if self._prompt and self._console.is_terminal:
+            self._console.print()
+        self._prompt = ""
+
+    def between(self, who: str, text: str, *, bot: bool = False) -> None:
+        """Print a message that may come while somebody is typing, and ask again if so."""
+        prompt = self._prompt
+        self.said(who, text, bot=bot)
+        if prompt:
+            self.prompt(prompt)
+
+    def _line(self, text: Text) -> None:
+        self._take_prompt_back()
+        self._console.print(text, soft_wrap=True)
+
+    def _take_prompt_back(self) -> None:
+        if self._prompt and self._console.is_terminal:
+            self._console.control(Control(ControlType.CARRIAGE_RETURN, (ControlType.ERASE_IN_LINE, 2)))
+        self._prompt = ""

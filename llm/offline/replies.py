@@ -1,4 +1,7 @@
-"""Plain answers of the offline server: what it remembers, that it saved something, and that it is no language model."""
+"""Plain answers of the offline server: what it remembers, that it saved something, and that it is no language model.
+
+A statement is thanked for; whether it is kept is not known here, since what is learned is decided after the answer.
+"""
 
 from __future__ import annotations
 
@@ -42,6 +45,7 @@ class _Phrases:
     about_you: str
     more: str
     nothing: str
+    thanks: str
     nature: str
     saved: str
     not_saved: str
@@ -49,20 +53,22 @@ class _Phrases:
 
 _TEXTS = {
     "en": _Phrases(
-        about_this="I remember about this:",
-        about_you="I remember about you:",
+        about_this="I remember about this {}:",
+        about_you="I remember about you {}:",
         more="and {} more.",
-        nothing="I remember nothing about you yet.",
-        nature="I am the built-in offline assistant, not a language model.",
+        nothing="I remember nothing about you yet {}.",
+        thanks="Thanks for telling me",
+        nature="(offline rules, not a language model)",
         saved="I have saved: {}",
         not_saved="I could not save that: {}",
     ),
     "de": _Phrases(
-        about_this="Dazu weiß ich noch:",
-        about_you="Von dir weiß ich:",
+        about_this="Dazu weiß ich noch {}:",
+        about_you="Von dir weiß ich {}:",
         more="und {} mehr.",
-        nothing="Von dir weiß ich noch nichts.",
-        nature="Ich bin der eingebaute Offline-Assistent, kein Sprachmodell.",
+        nothing="Von dir weiß ich noch nichts {}.",
+        thanks="Danke, dass du mir das sagst",
+        nature="(feste Regeln, kein Sprachmodell)",
         saved="Gespeichert: {}",
         not_saved="Das konnte ich nicht speichern: {}",
     ),
@@ -81,7 +87,7 @@ def reply(request: ReplyInput) -> Answered:
             for number, fact in enumerate(facts, start=request.calls)
         )
         return Answered(tuple(calls), "tool_use")
-    return _say(f"{_remembered(texts, request)}\n\n{texts.nature}")
+    return _say(_plain(texts, request))
 
 
 def language_of(text: str) -> str:
@@ -111,20 +117,28 @@ def _say(text: str) -> Answered:
     return Answered((text_block(text),))
 
 
-def _remembered(texts: _Phrases, request: ReplyInput) -> str:
-    """Return what was recalled and what shares words with the message; else the first few memories."""
+def _plain(texts: _Phrases, request: ReplyInput) -> str:
+    """Return one sentence, or one and a list; each says in passing that no language model wrote it."""
+    told = bool(facts_of(request.said[:_READ]))
+    heading, shown = _remembered(texts, request)
+    if not shown:
+        return f"{texts.thanks} {texts.nature}." if told else texts.nothing.format(texts.nature)
+    heading = heading.format(texts.nature)
+    return "\n".join([f"{texts.thanks}. {heading}" if told else heading, *shown])
+
+
+def _remembered(texts: _Phrases, request: ReplyInput) -> tuple[str, list[str]]:
+    """Return heading and lines: what was recalled and what shares words with the message; else the first memories."""
     own = [line for line in request.memories if line.about in (request.sender, "") or not line.about.startswith("@")]
     asked = related_words(request.said[:_READ])
     related = [line for line in own if asked & related_words(line.text)]
     best = sorted(related, key=lambda line: (-len(asked & related_words(line.text)), line.id))
     fitting = _unique([*request.recalled, *best])[:MAX_SHOWN]
     if fitting:
-        return "\n".join([texts.about_this, *(f"- {text}" for text in fitting)])
+        return texts.about_this, [f"- {text}" for text in fitting]
     known = _unique(own)
-    if not known:
-        return texts.nothing
     more = [texts.more.format(len(known) - MAX_SHOWN)] if len(known) > MAX_SHOWN else []
-    return "\n".join([texts.about_you, *(f"- {text}" for text in known[:MAX_SHOWN]), *more])
+    return texts.about_you, [*(f"- {text}" for text in known[:MAX_SHOWN]), *more]
 
 
 def _unique(lines: Iterable[Line]) -> list[str]:

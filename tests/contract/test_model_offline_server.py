@@ -128,10 +128,12 @@ async def test_reply_says_what_it_remembers_and_what_it_is() -> None:
         about = await model.reply(prompt("How is Mochi?", *mine, recalled=(memory(9, "Has a parrot"),)), (), no_tool)
         listed = await model.reply(prompt("Was weißt du noch über mich?", *mine), (), no_tool)
         nothing = await model.reply(prompt("Hello"), (), no_tool)
+        told = await model.reply(prompt("My cat is named Mochi."), (), no_tool)
     assert "Has a parrot" in about.text and "Mochi" in about.text and "Bern" not in about.text
     assert "not a language model" in about.text
     assert "Mochi" in listed.text and "Bern" in listed.text and "kein Sprachmodell" in listed.text
-    assert "nothing" in nothing.text
+    assert "nothing" in nothing.text and "not a language model" in nothing.text
+    assert told.text == "Thanks for telling me (offline rules, not a language model)."
 
 
 @pytest.mark.parametrize(

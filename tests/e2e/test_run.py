@@ -1,4 +1,4 @@
-"""`davenport run` and `davenport demo` as processes, the way people start them."""
+"""`davenport run` as a process, the way people start it."""
 
 from __future__ import annotations
 
@@ -203,34 +203,3 @@ async def stored_login(folder: Path) -> str:
     async with await Database.open(folder / "data") as store, store.transaction() as tables:
         values = await tables.account.all()
     return values["matrix.login"]
-
-
-@pytest.mark.parametrize(
-    "script",
-    [
-        None,
-        "japanese.toml",
-        pytest.param("german.toml", marks=pytest.mark.slow),
-        pytest.param("spanish.toml", marks=pytest.mark.slow),
-        pytest.param("russian.toml", marks=pytest.mark.slow),
-    ],
-)
-async def test_the_demo_plays_any_script_to_the_end(script: str | None) -> None:
-    chosen = [] if script is None else ["--script", Path(__file__).parent / "scripts" / script]
-    async with davenport("demo", *chosen) as process:
-        code, output = await ended(process, 120)
-    assert code == 0, output
-    assert "was recalled" in output
-    assert not [line for line in output.splitlines() if line.startswith("Not everything")]
-
-
-async def test_a_demo_whose_script_expects_something_else_fails_and_says_what(tmp_path: Path) -> None:
-    path = tmp_path / "script.toml"
-    path.write_text(
-        'title = "wrong"\npeople = ["ana"]\n[[day]]\nsay = [{ who = "ana", text = "My dog is named Rex." }]\n'
-        'expect = [{ who = "ana", contains = "Rex", stage = "memory" }]\n'
-    )
-    async with davenport("demo", "--script", path) as process:
-        code, output = await ended(process, 120)
-    assert code == 1
-    assert "ana's fact about 'Rex' should be stage memory" in output
