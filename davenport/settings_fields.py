@@ -12,7 +12,8 @@ from typing import Any, Literal, Union, get_args, get_origin
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
-from davenport.settings import Section, Settings
+from davenport.settings import Settings
+from davenport.settings_section import Section
 
 NUMBERS = {int: "a whole number", float: "a number"}
 BOUNDS = {"ge": "from", "gt": "above", "le": "to", "lt": "below"}

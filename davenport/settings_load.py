@@ -20,8 +20,9 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
 from davenport import settings_secrets
-from davenport.settings import PLACEHOLDER, Settings
+from davenport.settings import Settings
 from davenport.settings_fields import Key, all_keys, keys, sections
+from davenport.settings_section import PLACEHOLDER
 from memory.errors import SettingsError
 
 PREFIX = "DAVENPORT_"

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from davenport.settings import PLACEHOLDER, Settings
+from davenport.settings import Settings
 from davenport.settings_fields import Key, all_keys, keys
+from davenport.settings_section import PLACEHOLDER
 
 SUFFIX = "_file"
 OTHERS = 0o077

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from pathlib import Path
 
+from davenport.bot import Bot
 from davenport.clock import MovableClock, SystemClock
 from davenport.demo.show import Row, rows_of
 from davenport.homeserver import Homeserver
 from davenport.settings import Settings
 from davenport.settings_load import API_KEY, PREFIX, load
-from davenport.wiring import Bot, opened
+from davenport.wiring import opened
 from llm.settings import ANTHROPIC
 from matrix.person import Person
 from memory.errors import SettingsError

@@ -10,9 +10,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from davenport.bot import Bot
 from davenport.clock import MovableClock
 from davenport.settings import Settings
-from davenport.wiring import Bot, opened
+from davenport.wiring import opened
 from llm.offline.api import Request
 from matrix.person import Heard, Person
 from memory.text import unfence

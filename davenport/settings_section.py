@@ -1,0 +1,40 @@
+"""What all sections of the settings share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
+
+PLACEHOLDER = "CHANGE-ME"
+
+SecretFile = Annotated[Path | None, Field(strict=False)]
+HELD_IN_FILE = "the path of a file, relative to config.toml; readable by its owner only"
+
+
+def _holds_placeholder(value: object) -> bool:
+    if isinstance(value, list | tuple):
+        return any(_holds_placeholder(item) for item in value)
+    return isinstance(value, str) and PLACEHOLDER in value.upper()
+
+
+class Section(BaseModel):
+    """Base of the sections. Values are never converted: a number in quotes is a fault, not a number. An empty text is
+    the same as nothing where nothing is the default.
+
+    `live`: a changed value acts at SIGHUP; otherwise it waits for a restart. A secret key `x` has a sibling `x_file`,
+    the path of a file that holds it (`settings_secrets`).
+    """
+
+    live: ClassVar[bool] = False
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True, allow_inf_nan=False)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _refuse_placeholder_and_unset_empty(cls, value: Any, info: ValidationInfo) -> Any:
+        if _holds_placeholder(value):
+            raise PydanticCustomError("placeholder", "placeholder")
+        unset = info.field_name is not None and value == "" and cls.model_fields[info.field_name].default is None
+        return None if unset else value
