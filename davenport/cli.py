@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -146,12 +146,23 @@ def _faults_end_in_1() -> Iterator[None]:
 
 @app.command()
 def demo(
-    script: Annotated[Path | None, typer.Option("--script", help="A script other than the built-in one.")] = None,
+    script: Annotated[Path | None, typer.Option("--script", help="Play this script.")] = None,
+    picture: Annotated[
+        Path | None, typer.Option("--picture", help="Draw what the script did as SVG into this file.")
+    ] = None,
+    chat: Annotated[bool, typer.Option("--chat", help="Chat, also where stdin is no terminal.")] = False,
+    provider: Annotated[
+        Literal["offline", "anthropic"], typer.Option(help="anthropic: the real model; needs ANTHROPIC_API_KEY.")
+    ] = "offline",
 ) -> None:
-    """Play a conversation of many days over a real homeserver and show what is remembered."""
-    from davenport.demo import play  # noqa: PLC0415 - needs packages that the bot itself does not
+    """Chat with the bot in a real room, or play a script of many days. Needs no account; leaves nothing behind.
 
-    raise typer.Exit(play(script))
+    At a terminal this is a chat. With --script or --picture, or where stdin is no terminal, a script is played, the
+    built-in one unless another is named.
+    """
+    from davenport import demo as theatre  # noqa: PLC0415 - needs packages that the bot itself does not
+
+    raise typer.Exit(theatre.demo(theatre.Options(script, picture, chat, provider)))
 
 
 @app.command()
