@@ -70,7 +70,8 @@ class NaiveModel:
         self.messages.append({"room": room, "author": sender, "at": now})
 
     def window(self, room: str, now: datetime) -> list[Row]:
-        self.messages = [m for m in self.messages if now - m["at"] <= timedelta(minutes=60)]
+        """What was said here lately. Once out of the window it stays out, also when the clock is then set back."""
+        self.messages = [m for m in self.messages if m["room"] != room or now - m["at"] <= timedelta(minutes=60)]
         return [m for m in self.messages if m["room"] == room]
 
     def visible(self, room: str, private: bool, persona: str, people: set[str], sender: str) -> list[Row]:
