@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Coroutine
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -36,3 +38,21 @@ class Actor:
 
     def unload(self) -> None:
         """Let go of what is shared (an index, say) before the instance is dropped."""
+
+
+@dataclass(slots=True)
+class Envelope:
+    """A message on its way to an actor; `answer`: what its asker waits for."""
+
+    message: object
+    answer: asyncio.Future[Any] | None = None
+
+    def succeed(self, result: object) -> None:
+        """Answer the asker, if there is one who still waits."""
+        if self.answer is not None and not self.answer.done():
+            self.answer.set_result(result)
+
+    def fail(self, error: BaseException) -> None:
+        """Let the asker know of an error instead."""
+        if self.answer is not None and not self.answer.done():
+            self.answer.set_exception(error)

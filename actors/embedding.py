@@ -107,8 +107,8 @@ class Sweep:
             return 0
         async with self._parts.store.transaction() as tables:
             await tables.memories.put_vectors(embedder.model_id, embedded.vectors)
-        for owner in {_owner(memory) for memory in memories}:
-            await self._system.tell_loaded(owner, Embedded(embedded.vectors, stored=True))
+        for owner in {_owner(memory) for memory in memories} & self._system.cells.keys():
+            await self._system.tell(owner, Embedded(embedded.vectors, stored=True))  # the others will read them
         await asyncio.sleep(self._pause + loop.time() - begun)
         return len(embedded.vectors)
 

@@ -13,31 +13,16 @@ import logging
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, cast
 
-from actors.actor import Actor, Address, Work
+from actors.actor import Actor, Address, Envelope, Work
 from actors.messages import R, Request
 from memory.errors import ActorFailed, Refused, Stopping
 
 log = logging.getLogger(__name__)
 
 RELOADS, RELOAD_SECONDS = 3, 60.0  # so many failures within so long, and an actor is not reloaded by itself
-
-
-@dataclass(slots=True)
-class _Envelope:
-    message: object
-    answer: asyncio.Future[Any] | None = None
-
-    def succeed(self, result: object) -> None:
-        if self.answer is not None and not self.answer.done():
-            self.answer.set_result(result)
-
-    def fail(self, error: BaseException) -> None:
-        if self.answer is not None and not self.answer.done():
-            self.answer.set_exception(error)
 
 
 Factories = Mapping[str, Callable[["Context"], Actor]]
@@ -49,7 +34,7 @@ class Context:
     def __init__(self, system: ActorSystem, address: Address) -> None:
         self.system = system
         self.address = address
-        self.mailbox: asyncio.Queue[_Envelope] = asyncio.Queue(system.capacity)
+        self.mailbox: asyncio.Queue[Envelope] = asyncio.Queue(system.capacity)
         self.senders = 0
         self.stopped = False
         self.busy = False
@@ -70,7 +55,7 @@ class Context:
         task.add_done_callback(lambda done: self._task_done(done, work))
         return task
 
-    async def put(self, envelope: _Envelope) -> None:
+    async def put(self, envelope: Envelope) -> None:
         """Queue an envelope; waits while the mailbox is full (runtime only)."""
         self.senders += 1
         try:
@@ -91,14 +76,10 @@ class Context:
                     if self.idle:
                         return
                 else:
-                    self.busy = True
                     await self._process(envelope)
-                    self.busy = False
         finally:
             if not self.stopped:
-                self.system.cells.pop(self.address, None)
-            self.stopped = True
-            self._restart()
+                self.leave()
             self._refuse_queued()
 
     @property
@@ -106,19 +87,18 @@ class Context:
         """Whether nothing is queued, held back or being worked on."""
         return not self.busy and self.mailbox.empty() and not self.senders and not self.tasks
 
-    def retire(self) -> None:
-        """Unload an idle actor at once; whoever needs it again gets a new one (runtime only)."""
+    def leave(self) -> None:
+        """Unload the actor; whoever needs it again gets a new one (runtime only)."""
         self.stopped = True
-        del self.system.cells[self.address]
+        self.system.cells.pop(self.address, None)
         self._restart()
-        self.runner.cancel()
 
-    async def _process(self, envelope: _Envelope) -> None:
+    async def _process(self, envelope: Envelope) -> None:
+        self.busy = True
         try:
             if isinstance(envelope.message, Exception):  # left a task of this actor
                 raise envelope.message
-            actor = await self._loaded()
-            answer = await actor.handle(envelope.message)
+            answer = await (await self._loaded()).handle(envelope.message)
         except Refused as refusal:
             envelope.fail(refusal)
         except asyncio.CancelledError:
@@ -134,6 +114,7 @@ class Context:
         else:
             envelope.succeed(answer)
         finally:
+            self.busy = False
             self.system.settle()
 
     async def _loaded(self) -> Actor:
@@ -183,8 +164,8 @@ class Context:
 class ActorSystem:
     """Finds or loads actors by address and delivers messages to them.
 
-    factories: by kind of address. capacity: messages a mailbox holds. idle_seconds: how long an actor without messages
-    and tasks stays loaded. most: actors loaded at one time; over it, idle ones go sooner, those used longest ago first.
+    factories: by kind of address. capacity: messages a mailbox holds. idle_seconds: how long an idle actor stays
+    loaded. most: actors loaded at one time; over it, idle ones go sooner, those used longest ago first.
     """
 
     def __init__(
@@ -202,18 +183,13 @@ class ActorSystem:
 
     async def tell(self, address: Address, message: object) -> None:
         """Put a message into a mailbox; waits while it is full. Raises Stopping."""
-        await self._deliver(address, _Envelope(message))
+        await self._deliver(address, Envelope(message))
 
     async def ask(self, address: Address, request: Request[R]) -> R:
         """Send a request and return its answer. Raises Refused, ActorFailed or Stopping."""
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        await self._deliver(address, _Envelope(request, answer))
+        await self._deliver(address, Envelope(request, answer))
         return cast("R", await answer)
-
-    async def tell_loaded(self, address: Address, message: object) -> None:
-        """Tell an actor only if it is loaded: what it would read from storage anyway. Raises Stopping."""
-        if address in self.cells:
-            await self.tell(address, message)
 
     @property
     def depths(self) -> tuple[int, ...]:
@@ -235,7 +211,7 @@ class ActorSystem:
             cell.runner.cancel()  # which cancels its tasks, once: a second time would cut off their clean-up
         await asyncio.gather(*running, return_exceptions=True)
 
-    async def _deliver(self, address: Address, envelope: _Envelope) -> None:
+    async def _deliver(self, address: Address, envelope: Envelope) -> None:
         cell = self._cell(address)
         self.expect()
         try:
@@ -256,11 +232,10 @@ class ActorSystem:
 
     def _make_room(self) -> None:
         """Unload idle actors, those used longest ago first, until one more may be loaded; as far as any are idle."""
-        over = len(self.cells) + 1 - self.most
-        if over > 0:
-            idle = (cell for cell in self.cells.values() if cell.idle)
-            for cell in list(islice(idle, over)):
-                cell.retire()
+        over = max(0, len(self.cells) + 1 - self.most)
+        for cell in list(islice((cell for cell in self.cells.values() if cell.idle), over)):
+            cell.leave()
+            cell.runner.cancel()
 
     def expect(self) -> None:
         """Count a message or task as outstanding (runtime only)."""
