@@ -141,10 +141,10 @@ class Terminal:
         start, self._mark = self._mark, found + len(words)
         return self.shown[start : self._mark]
 
-    async def line(self, typed: str) -> str:
-        """Type a line; return what comes until the demo asks for the next one."""
+    async def line(self, typed: str, words: str) -> str:
+        """Type a line that is answered with these words; return what comes until the next line is asked for."""
         self.keys(f"{typed}\n")
-        return await self.until(READY)
+        return await self.until(words) + await self.until(READY)
 
 
 @asynccontextmanager
@@ -183,13 +183,13 @@ async def exit_code(terminal: Terminal, seconds: float = 20) -> int:
 async def test_a_person_types_a_fact_twice_over_a_day_sees_the_memory_and_quits(temporary: Path) -> None:
     async with at_a_terminal() as terminal:
         assert "password" in await terminal.until(READY)
-        assert "Thanks for telling me" in await terminal.line("My cat is named Mochi.")
-        assert "candidate" in await terminal.line("/table")
-        assert "Day 2" in await terminal.line("/day")
-        await terminal.line("By the way, my cat is named Mochi!")
-        table = await terminal.line("/table")
+        await terminal.line("My cat is named Mochi.", "Thanks for telling me")
+        assert "candidate" in await terminal.line("/table", "mentions")
+        await terminal.line("/day", "Day 2")
+        await terminal.line("By the way, my cat is named Mochi!", "Thanks for telling me")
+        table = await terminal.line("/table", "mentions")
         assert re.search(r"you +Cat is named Mochi +memory +2 +0 +active", table), table
-        assert "Cat is named Mochi" in await terminal.line("!memories")
+        assert "Cat is named Mochi" in await terminal.line("!memories", "about you:")
         terminal.keys("/quit\n")
         assert await exit_code(terminal) == 0
     assert left_behind(temporary) == []
@@ -212,11 +212,11 @@ async def test_a_guest_with_a_client_of_their_own_talks_in_the_same_room(tempora
             await guest.wait_for(lambda heard: heard.body == "davenport: Hello from the keyboard")
         await terminal.until("I remember nothing about you")
         await terminal.until(READY)
-        assert re.search(r"guest +Lives in Bern +candidate", await terminal.line("/table"))
-        assert "from 1 to 365" in await terminal.line("/day 0")
-        assert "Day 8" in await terminal.line("/day 7")
-        assert "not known" in await terminal.line("/tabel")
-        assert "/quit" in await terminal.line("/help")
+        assert re.search(r"guest +Lives in Bern +candidate", await terminal.line("/table", "mentions"))
+        await terminal.line("/day 0", "from 1 to 365")
+        await terminal.line("/day 7", "Day 8")
+        await terminal.line("/tabel", "/tabel is not known")
+        await terminal.line("/help", "/quit")
         terminal.keys("\x04")  # Ctrl-D
         assert await exit_code(terminal) == 0
     assert left_behind(temporary) == []
@@ -231,7 +231,7 @@ async def test_the_real_model_is_asked_where_the_provider_is_anthropic(temporary
         ) as terminal,
     ):
         await terminal.until(READY)
-        assert "From the model." in await terminal.line("Hello")
+        await terminal.line("Hello", "From the model.")
         terminal.keys("/quit\n")
         assert await exit_code(terminal) == 0
     assert model.requests
