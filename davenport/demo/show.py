@@ -13,6 +13,7 @@ from rich.segment import ControlType
 from rich.table import Table
 from rich.text import Text
 
+from memory.text import visible
 from memory.types import Candidate, Memory
 
 BOT_STYLE, PERSON_STYLE = "cyan", "green"
@@ -41,7 +42,10 @@ def rows_of(who: str, candidates: Iterable[Candidate], memories: Iterable[Memory
 
 
 class Screen:
-    """Prints to a terminal or a file. No text is ever cut: a terminal breaks long lines, elsewhere they stay whole."""
+    """Prints to a terminal or a file. No text is ever cut: a terminal breaks long lines, elsewhere they stay whole.
+
+    What people and the model wrote is freed of control characters first: a terminal would obey them.
+    """
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(highlight=False)
@@ -62,15 +66,15 @@ class Screen:
 
     def said(self, who: str, text: str, *, bot: bool = False) -> None:
         """Print one message as it was read from the room."""
-        head = Text(f"{who:>10}  ", style=BOT_STYLE if bot else PERSON_STYLE)
-        first, *more = text.splitlines() or [""]
+        head = Text(f"{visible(who):>10}  ", style=BOT_STYLE if bot else PERSON_STYLE)
+        first, *more = visible(text).splitlines() or [""]
         self._line(head + Text(first))
         for line in more:
             self._line(Text((" " * 12 + line).rstrip()))
 
     def recalled(self, memory: Memory) -> None:
         """Print that the last message brought a resting memory back."""
-        self.note(f"{'':>12}(memory {memory.id} rested and was recalled: {memory.text})")
+        self.note(f"{'':>12}(memory {memory.id} rested and was recalled: {visible(memory.text)})")
 
     def table(self, rows: Iterable[Row]) -> None:
         """Print what the database holds."""
@@ -84,13 +88,13 @@ class Screen:
         for row in rows:
             unused = "" if row.unused_days is None else str(row.unused_days)
             cells = (row.who, row.text, row.stage, str(row.mentions), unused, row.state or "")
-            table.add_row(*map(Text, cells))
+            table.add_row(*(Text(visible(cell)) for cell in cells))
         self._take_prompt_back()
         self._console.print(table if table.row_count else Text("Nothing is remembered yet.", style="dim"))
 
     def fault(self, text: str) -> None:
         """Print what was not as the script expects."""
-        self._line(Text(text, style="bold red"))
+        self._line(Text(visible(text), style="bold red"))
 
     # --- a person typing ---------------------------------------------------------------------------------------------
 

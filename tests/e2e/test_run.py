@@ -162,7 +162,7 @@ async def test_wrong_password_is_exit_1_and_names_the_key(
 async def test_unreachable_homeserver_is_waited_for_with_one_clear_line(tmp_path: Path) -> None:
     config = write_config(tmp_path, "http://127.0.0.1:9", "@bot:localhost")
     async with davenport("run", "--config", config) as process:
-        assert "http://127.0.0.1:9" in await said(process, "homeserver")
+        assert "http://127.0.0.1:9" in await said(process, "does not answer")
         code, output = await stopped(process, signal.SIGTERM)
     assert code == 0
     assert "Traceback" not in output

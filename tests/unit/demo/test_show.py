@@ -71,3 +71,16 @@ def test_a_fact_that_stays_wrong_is_told_once() -> None:
     rex, mia = ("ana", "Rex"), ("ana", "Mia")
     faults = [Fault(1, rex, "first"), Fault(2, rex, "second"), Fault(2, mia, "other"), Fault(9, rex, "third")]
     assert summary(faults) == ["day 1: first (not as expected on 2 later days either)", "day 2: other"]
+
+
+def test_what_others_write_cannot_command_the_terminal() -> None:
+    output = io.StringIO()
+    screen = Screen(Console(file=output, highlight=False, force_terminal=True, color_system=None, width=200))
+    hostile = "a\x1b]52;c;aGk=\x07b\x9b31mc\x1b[2Jd"
+    screen.said(hostile, hostile)
+    screen.between("eve", hostile)
+    screen.table([Row("juno", hostile, "memory", 2, 0, "active")])
+    screen.fault(hostile)
+    assert "\x1b]" not in output.getvalue()
+    assert "\x9b" not in output.getvalue()
+    assert "\x1b[2J" not in output.getvalue()
