@@ -9,6 +9,7 @@ from pathlib import Path
 
 from commands.table import commands_page
 from davenport.settings_fields import Key, keys, sections, toml
+from davenport.settings_rooms import EXAMPLE_ROOM, TABLE, room_keys
 
 WIDTH = 100
 CONFIG_HEAD = """\
@@ -40,20 +41,36 @@ separated by spaces there). `MEMORY_DECAY_ENABLED=false` turns the resting of me
 unknown key or variable, a wrong type, a value out of bounds or a placeholder that was left in is refused at start,
 every fault at once, with the key, the place and what is allowed.
 
-Scope: `global` holds for the whole bot, `room` is looked up room by room (this version has no way yet to set one
-room apart). Acts at: `SIGHUP` takes effect when the bot re-reads its settings, `restart` at the next start. A secret
-may stand in a file of its own, named by the key with `_file`; to give both is refused.
+Scope: `global` holds for the whole bot, `room` may be set for one room apart (see the end of this page). Acts at:
+`SIGHUP` takes effect when the bot re-reads its settings, `restart` at the next start. A secret may stand in a file of
+its own, named by the key with `_file`; to give both is refused.
+"""
+
+ROOMS_TITLE = (
+    "What one room has of its own: a table named by its room id, with any of the keys of the scope room. What is not "
+    "set there holds as above. Changes act at SIGHUP."
+)
+ROOMS_SECTION = """
+## `[rooms."!id:server"]`
+
+What one room has of its own: a table named by its room id, with any of the keys of the scope `room`, here with their
+defaults. They go over the sections above and over the environment, and have no variables. Changes act at SIGHUP.
+
+```toml
+{example}
+```
 """
 
 
 def example_config(given: Mapping[str, str] | None = None) -> str:
     """Return config.toml: placeholders to fill in, or the texts given by dotted key; every default in a comment."""
-    return CONFIG_HEAD + "".join("\n" + _section(name, given or {}) for name in sections())
+    return CONFIG_HEAD + "".join("\n" + _section(name, given or {}) for name in sections()) + _rooms_in_config()
 
 
 def settings_page() -> str:
     """Return docs/settings.md."""
-    return PAGE_HEAD + "".join("\n" + _table(name) for name in sections())
+    example = "\n".join(_room_lines())
+    return PAGE_HEAD + "".join("\n" + _table(name) for name in sections()) + ROOMS_SECTION.format(example=example)
 
 
 def metrics_page() -> str:
@@ -65,6 +82,15 @@ def metrics_page() -> str:
         labels = ", ".join(f"`{label}`" for label in metric.labels) or "-"
         rows.append(f"| `{metric.name}` | {metric.kind} | {labels} | {metric.help} |")
     return METRICS_HEAD + "\n".join(rows) + "\n"
+
+
+def _rooms_in_config() -> str:
+    lines = [*_comment(ROOMS_TITLE), "#", *(f"# {line}" for line in _room_lines())]
+    return "\n" + "\n".join(lines) + "\n"
+
+
+def _room_lines() -> list[str]:
+    return [f'[{TABLE}."{EXAMPLE_ROOM}"]', *(f"{key.dotted} = {key.default}" for key in room_keys())]
 
 
 def _section(name: str, given: Mapping[str, str]) -> str:

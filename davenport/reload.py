@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from davenport import logs
+from davenport import logs, settings_rooms
 from davenport.settings import Settings
 from davenport.settings_fields import Key, all_keys
 from davenport.settings_load import load
@@ -43,12 +43,13 @@ class Reloader:
             return
         changed = [key for key in all_keys() if _value(self.settings, key) != _value(fresh, key)]
         at_once = [key for key in changed if key.live]
-        if at_once:
+        rooms = [settings_rooms.TABLE] if self.settings.rooms != fresh.rooms else []
+        if at_once or rooms:
             self.settings = _with(self.settings, fresh, at_once)
             logs.configure(fresh.log.level, fresh.log.format, {*self.settings.secrets(), *fresh.secrets()})
             for use in self._followers:
                 use(self.settings)
-        log.info("settings read again; changed: %s", _names(at_once) or "nothing")
+        log.info("settings read again; changed: %s", _names(at_once, rooms) or "nothing")
         if waiting := [key for key in changed if not key.live]:
             log.warning("a restart is needed before these act: %s", _names(waiting))
         for line in readable_by_others(fresh, self._config):
@@ -60,12 +61,13 @@ def _value(settings: Settings, key: Key) -> object:
 
 
 def _with(settings: Settings, fresh: Settings, keys: list[Key]) -> Settings:
-    """Return settings with the values of these keys taken from `fresh`."""
+    """Return settings with the values of these keys, and what rooms have of their own, taken from `fresh`."""
     values = {name: dict(section) for name, section in settings}
+    values[settings_rooms.TABLE] = dict(fresh.rooms)
     for key in keys:
         values[key.section][key.name] = _value(fresh, key)
     return Settings.model_validate(values)
 
 
-def _names(keys: list[Key]) -> str:
-    return ", ".join(key.dotted for key in keys)
+def _names(keys: list[Key], tables: Iterable[str] = ()) -> str:
+    return ", ".join([*(key.dotted for key in keys), *tables])

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from davenport.settings_model import EmbeddingsSection, LlmSection
 from davenport.settings_rules import ContextSection, MemorySection
-from davenport.settings_section import HELD_IN_FILE, PLACEHOLDER, SecretFile, Section
+from davenport.settings_section import HELD_IN_FILE, PLACEHOLDER, SecretFile, Section, of_room
 from texts.catalogue import SOURCE, languages
 
 
@@ -163,8 +163,33 @@ class LogSection(Section):
     format: Literal["text", "json"] = Field(default="text", description="One line a record, for people or programs.")
 
 
+class RoomSettings(BaseModel):
+    """What one room has of its own: keys of the scope "room", by their names elsewhere. What is not set here holds as
+    it does for all rooms.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    bot: BotSection = BotSection()
+    memory: MemorySection = MemorySection()
+    context: ContextSection = ContextSection()
+
+    @model_validator(mode="after")
+    def _holds_for_rooms(self) -> Self:
+        for name, section in self:
+            wrong = sorted(key for key in section.model_fields_set if not of_room(type(section).model_fields[key]))
+            if wrong:
+                raise PydanticCustomError("not_of_room", "{keys}", {"keys": ", ".join(f"{name}.{w}" for w in wrong)})
+        return self
+
+
+RoomId = Annotated[str, Field(pattern=r"^![^\s]+$")]  # rooms of version 12 have no server in their id
+
+
 class Settings(BaseSettings):
-    """All settings; one attribute for each section of config.toml. Reads nothing by itself."""
+    """All settings; one attribute for each section of config.toml, and what rooms have of their own by room id. Reads
+    nothing by itself.
+    """
 
     model_config = SettingsConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
@@ -179,6 +204,7 @@ class Settings(BaseSettings):
     limits: LimitsSection = LimitsSection()
     http: HttpSection = HttpSection()
     log: LogSection = LogSection()
+    rooms: dict[RoomId, RoomSettings] = {}
 
     @classmethod
     def settings_customise_sources(
@@ -194,5 +220,5 @@ class Settings(BaseSettings):
 
     def secrets(self) -> tuple[str, ...]:
         """Return the values that must never be written to a log."""
-        values = [value for _, section in self for _, value in section]
+        values = [value for _, section in self if isinstance(section, Section) for _, value in section]
         return tuple(value.get_secret_value() for value in values if isinstance(value, SecretStr))

@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from davenport.settings import Settings
-from davenport.settings_section import Section
+from davenport.settings_section import Section, of_room
 
 NUMBERS = {int: "a whole number", float: "a number"}
 BOUNDS = {"ge": "from", "gt": "above", "le": "to", "lt": "below"}
@@ -40,7 +40,7 @@ class Key:
     @property
     def scope(self) -> str:
         """Whom a value holds for: "global", or "room" where each room may have its own."""
-        return self._extra("scope") or "global"
+        return "room" if of_room(self.field) else "global"
 
     @property
     def live(self) -> bool:

@@ -19,7 +19,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
-from davenport import settings_secrets
+from davenport import settings_rooms, settings_secrets
 from davenport.settings import Settings
 from davenport.settings_fields import Key, all_keys, keys, sections
 from davenport.settings_section import PLACEHOLDER
@@ -44,7 +44,8 @@ class _Environment(PydanticBaseSettingsSource):
 
     def __call__(self) -> dict[str, Any]:
         """Return what the environment sets, by section."""
-        found = {name: self.get_field_value(field, name)[0] for name, field in Settings.model_fields.items()}
+        fields = ((name, Settings.model_fields[name]) for name in sections())
+        found = {name: self.get_field_value(field, name)[0] for name, field in fields}
         return {name: values for name, values in found.items() if values}
 
     def _set_in(self, section: str) -> list[Key]:
@@ -153,7 +154,8 @@ def _not_tables(table: Mapping[str, Any], path: Path) -> list[str]:
 def _fault(detail: ErrorDetails, path: Path, environ: Mapping[str, str]) -> str:
     section, name = (*map(str, detail["loc"]), "")[:2]
     if section not in sections():
-        return f"{path}: [{section}] is not a section{_guess(section, sections())}"
+        unknown = f"[{section}] is not a section{_guess(section, sections())}"
+        return f"{path}: {settings_rooms.fault(detail) if section == settings_rooms.TABLE else unknown}"
     key = next((key for key in keys(section) if key.name == name), None)
     if key is None:
         known = [key.name for key in keys(section)]

@@ -6,12 +6,19 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
 PLACEHOLDER = "CHANGE-ME"
 
 SecretFile = Annotated[Path | None, Field(strict=False)]
 HELD_IN_FILE = "the path of a file, relative to config.toml; readable by its owner only"
+
+
+def of_room(field: FieldInfo) -> bool:
+    """Whether each room may have its own value of this key."""
+    extra = field.json_schema_extra
+    return isinstance(extra, dict) and extra.get("scope") == "room"
 
 
 def _holds_placeholder(value: object) -> bool:

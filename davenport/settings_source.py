@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
-from davenport.settings import Settings
+from dataclasses import dataclass
+from typing import TypeVar
+
+from davenport.settings import RoomSettings, Settings
+from davenport.settings_section import Section
 from memory.settings import ContextSettings, MemorySettings
 from memory.types import Persona
 
+Each = TypeVar("Each", bound=Section)
+
+
+@dataclass(frozen=True, slots=True)
+class _InForce:
+    """What holds in one room, or in every room without settings of its own."""
+
+    memory: MemorySettings
+    context: ContextSettings
+    language: str
+    welcome: bool
+
 
 class ConfiguredSettings:
-    """The settings of config.toml and the environment, the same for every room.
+    """The settings of config.toml and the environment; what a room has of its own goes over both.
 
     embedder_threshold: the similarity measured for the embedder in use, None where there is none (D13).
     """
@@ -19,26 +35,40 @@ class ConfiguredSettings:
 
     def use(self, settings: Settings) -> None:
         """Put other settings in force: a pass or turn that has begun keeps what it read (P5)."""
-        self._memory = settings.memory.rules(self._threshold)
-        self._context = settings.context.window()
-        self._bot = settings.bot
+        self._everywhere = self._in_force(settings, RoomSettings())
+        self._rooms = {room_id: self._in_force(settings, own) for room_id, own in settings.rooms.items()}
 
     def memory(self, room_id: str) -> MemorySettings:
         """Return the memory settings for one room's traffic."""
-        return self._memory
+        return self._at(room_id).memory
 
     def context(self, room_id: str) -> ContextSettings:
         """Return the window settings for one room."""
-        return self._context
+        return self._at(room_id).context
 
     def language(self, room_id: str) -> str:
         """Return the language of the bot's own sentences in one room."""
-        return self._bot.language
+        return self._at(room_id).language
 
     def welcome(self, room_id: str) -> bool:
         """Whether the bot introduces itself on coming into this room."""
-        return self._bot.welcome
+        return self._at(room_id).welcome
 
     def persona(self, name: str) -> Persona:
         """Return the persona of that name, or `default` where it no longer exists."""
         return Persona()
+
+    def _at(self, room_id: str) -> _InForce:
+        return self._rooms.get(room_id, self._everywhere)
+
+    def _in_force(self, settings: Settings, own: RoomSettings) -> _InForce:
+        bot = _over(settings.bot, own.bot)
+        memory = _over(settings.memory, own.memory)
+        return _InForce(
+            memory.rules(self._threshold), _over(settings.context, own.context).window(), bot.language, bot.welcome
+        )
+
+
+def _over(general: Each, own: Each) -> Each:
+    """Return a section with what a room set itself in place of what holds for all."""
+    return general.model_copy(update={name: getattr(own, name) for name in own.model_fields_set})
