@@ -80,6 +80,9 @@ class OpenAiEmbedder:
         except (aiohttp.ClientError, OSError, UnicodeError) as error:
             # Not chained: what the library says may quote the address, with a key that stands in it.
             raise EmbeddingError(f"the embeddings server cannot be reached ({type(error).__name__})") from None
+        except ValueError as error:  # a key of two lines, an address that is none; the library's words may quote them
+            hint = "check embeddings.base_url and embeddings.api_key"
+            raise EmbeddingError(f"the embeddings server cannot be asked ({type(error).__name__}); {hint}") from None
         return np.concatenate(parts)
 
     async def aclose(self) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import SecretStr
 
 from index.embedders import build_embedder
 from index.openai import MAX_ANSWER_BYTES, MAX_BATCH, MAX_CHARACTERS, OpenAiEmbedder
@@ -237,3 +238,16 @@ async def test_key_and_texts_are_in_no_log(
 def test_openai_needs_a_model() -> None:
     with pytest.raises(SettingsError, match=r"embeddings\.model"):
         build_embedder(EmbeddingSettings("openai"))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"api_key": SecretStr(f"{KEY}\nof two lines")},
+        {"base_url": f"http://[::1/{KEY}"},
+        {"base_url": f"http://127.0.0.1:{KEY}/v1"},
+        {"base_url": KEY},
+    ],
+)
+async def test_d7_a_key_or_address_that_cannot_be_sent(make: Make, wrong: dict[str, Any]) -> None:
+    assert KEY not in await failure(make(**wrong))
