@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from actors.actor import Address
 from actors.messages import Embedded
 from actors.parts import Parts
-from actors.ports import Embedder
+from actors.ports import Embedder, Vector
 from actors.runtime import ActorSystem
 from memory.errors import DavenportError, EmbeddingError
 from memory.types import Memory, ScopeKind
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 BATCH = 16  # texts at a time: a turn that needs the embedder waits for no more than that
 SPAN = 1000  # memories looked at in one transaction
-GIVE_UP_AFTER = 2  # failures in a row
+PROBE_AFTER = 2  # failures in a row
 PAUSE_SECONDS = 0.02
 ROUND_SECONDS = 900.0
 
@@ -29,8 +29,8 @@ _PROBE = "A short text, to learn whether the model answers."
 async def embed_memories(embedder: Embedder, memories: Sequence[Memory]) -> Embedded:
     """Embed one batch; what fails is logged and left out, to be tried again later.
 
-    Where the batch fails it is tried text by text, so that one that the model refuses keeps none of the others away,
-    until two fail in a row: then the model itself is what fails.
+    Where the batch fails it is tried text by text, so that those that the model refuses keep none of the others away.
+    After two failures in a row it is asked for a harmless text: where that fails too, the model itself is what fails.
     """
     if not memories:
         return Embedded(())
@@ -38,17 +38,34 @@ async def embed_memories(embedder: Embedder, memories: Sequence[Memory]) -> Embe
         return await _embed(embedder, memories)
     except EmbeddingError as error:
         log.warning("%d memories stay without a vector for now: %s", len(memories), error)
-    found: list[Embedded] = []
-    failures = 0
-    for memory in memories if len(memories) > 1 else ():
+    return await _one_by_one(embedder, memories) if len(memories) > 1 else Embedded(())
+
+
+async def _one_by_one(embedder: Embedder, memories: Sequence[Memory]) -> Embedded:
+    vectors: list[tuple[int, str, Vector]] = []
+    refused: list[int] = []  # while the model was known to answer
+    failed: list[int] = []  # in a row, since then
+    for memory in memories:
         try:
-            found.append(await _embed(embedder, [memory]))
-            failures = 0
+            vectors += (await _embed(embedder, [memory])).vectors
         except EmbeddingError:
-            failures += 1
-            if failures == GIVE_UP_AFTER:
+            failed.append(memory.id)
+            if len(failed) < PROBE_AFTER:
+                continue
+            if not await _answers(embedder):
                 break
-    return Embedded(tuple(vector for each in found for vector in each.vectors))
+        refused += failed
+        failed.clear()
+    return Embedded(tuple(vectors), refused=frozenset(refused))
+
+
+async def _answers(embedder: Embedder) -> bool:
+    try:
+        await embedder.embed([_PROBE])
+    except EmbeddingError as error:
+        log.warning("the embedding model does not answer: %s", error)
+        return False
+    return True
 
 
 async def _embed(embedder: Embedder, memories: Sequence[Memory]) -> Embedded:

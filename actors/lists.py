@@ -128,6 +128,7 @@ class Lists:
         self._loaded: dict[ListKey, MemoryList] = {}
         self._embedding = False
         self._failed_at: datetime | None = None
+        self._passed_over: set[int] = set()  # ids that the model refused, until all the others have had their turn
 
     @property
     def loaded(self) -> tuple[MemoryList, ...]:
@@ -176,6 +177,7 @@ class Lists:
 
     def replace(self, memory: Memory) -> None:
         """Put a changed memory into every loaded list that had it."""
+        self._passed_over.discard(memory.id)
         for each in self.loaded:
             if memory.id in each.memories:
                 each.put(memory)
@@ -187,7 +189,7 @@ class Lists:
         `at_once`: a memory was saved just now, which is worth a try.
         """
         embedder = self._parts.embedder
-        missing = [memory for each in self.loaded for memory in each.without_vector]
+        missing = self._missing()
         if embedder is None or self._embedding or not missing:
             return
         waited = self._failed_at is None or self._parts.clock.now() - self._failed_at >= RETRY_AFTER
@@ -195,15 +197,25 @@ class Lists:
             self._embedding = True
             self._spawn(embed_memories(embedder, missing[:BATCH]))
 
+    def _missing(self) -> list[Memory]:
+        lacking = (memory for each in self.loaded for memory in each.without_vector)
+        return [memory for memory in lacking if memory.id not in self._passed_over]
+
     async def take_vectors(self, embedded: Embedded) -> None:
         """Take in the vectors of a batch, and go on with the next; none: all of it failed, and stays for later."""
         if not embedded.stored:
             self._embedding = False
-            self._failed_at = None if embedded.vectors else self._parts.clock.now()
+            self._passed_over |= embedded.refused
             await self._store(embedded)
         for each in self.loaded:
             each.put_vectors(embedded.vectors)
         if not embedded.stored:
+            answered = bool(embedded.vectors or embedded.refused)
+            if answered and (self._missing() or not self._passed_over):
+                self._failed_at = None
+            else:  # the model does not answer, or only what it refuses is left: all of it again after a while
+                self._failed_at = self._parts.clock.now()
+                self._passed_over.clear()
             self._embed_missing()
 
     async def _store(self, embedded: Embedded) -> None:

@@ -69,10 +69,12 @@ class Embedded:
     """Vectors for memories of this actor, by memory id with the text that was embedded.
 
     None at all: what was asked for could not be embedded. `stored`: the sweep asked, and has saved them already.
+    `refused`: the ids of those that alone failed, while the model answers.
     """
 
     vectors: tuple[tuple[int, str, Vector], ...]
     stored: bool = False
+    refused: frozenset[int] = frozenset()
 
 
 # --- saving and the commands on memories --------------------------------------------------------------------------

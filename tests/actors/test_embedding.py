@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from actors.embedding import BATCH, Sweep
 from index.openai import OpenAiEmbedder
@@ -236,3 +238,60 @@ async def test_the_index_of_a_list_that_was_evicted_is_read_again(bot: Bot) -> N
     bot.parts.indexes.unload(key)
     await bot.say("who likes tea")
     assert len(await last_recall_matches(bot)) == 1
+
+
+class Picky:
+    """Refuses every batch with a text that begins with "bad"."""
+
+    model_id, dim, match_threshold = "picky", 4, 0.5
+
+    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if any(text.startswith("bad") for text in texts):
+            raise EmbeddingError("status 400")
+        return np.tile(np.array([1, 0, 0, 0], np.float32), (len(texts), 1))
+
+    async def aclose(self) -> None:
+        """Has nothing to close."""
+
+
+@pytest.fixture
+async def picky(tmp_path: Path) -> AsyncIterator[Bot]:
+    each = Bot(tmp_path / "picky", Picky())
+    await each.start()
+    yield each
+    await each.crash()
+
+
+@pytest.mark.parametrize("count", [2, 3, BATCH, 2 * BATCH + 1])
+async def test_d17_refused_texts_at_the_front_keep_no_other_away(picky: Bot, count: int) -> None:
+    good = [f"good {number}" for number in range(BATCH - 2)]
+    await stored(picky, [*[f"bad {number}" for number in range(count)], *good])
+    await picky.say("hello")
+    assert await embedded(picky) == good
+
+
+async def test_d17_refused_texts_are_tried_again_after_a_while(picky: Bot) -> None:
+    asked: list[str] = []
+    embed = Picky.embed
+
+    async def noting(texts: Sequence[str]) -> NDArray[np.float32]:
+        asked.extend(texts)
+        return await embed(Picky(), texts)
+
+    picky.embedder.embed = noting  # type: ignore[method-assign,union-attr]
+    await stored(picky, ["bad 1", "bad 2", "good"])
+    await picky.say("hello")
+    assert asked.count("bad 1") == 2, "with its batch and alone"
+    await picky.say("hello")
+    assert asked.count("bad 1") == 2
+    picky.clock.advance(timedelta(minutes=1))
+    await picky.say("hello")
+    assert asked.count("bad 1") == 4
+
+
+async def test_d17_the_sweep_gets_past_refused_texts_at_the_front(picky: Bot) -> None:
+    good = [f"good {number}" for number in range(BATCH - 2)]
+    await stored(picky, ["bad 1", "bad 2", *good])
+    assert picky.embedder is not None
+    assert await sweep(picky).round(picky.embedder) == len(good)
+    assert await embedded(picky) == good
