@@ -91,11 +91,13 @@ class PassQueue:
             return  # an answer to an instance of this actor that is gone
         dropped = self._is_dropped(running.seq)
         async with self._parts.store.transaction() as tables:
-            await self._parts.spending.of_extraction(tables, running.exchange, message.usage, self._parts.clock.now())
+            spending, now = self._parts.spending, self._parts.clock.now()
+            recorded = await spending.of_extraction(tables, running.exchange, message.usage, now)
             promoted: tuple[Memory, ...] = ()
             if message.extraction is not None and not dropped:
                 promoted = await self._apply(tables, running, message.extraction)
             await tables.journal.finish(message.event_id, JournalState.LEARNED)
+        spending.committed(recorded)
         self._pending.pop(running.seq)
         self._running = None
         self._count(message, dropped=dropped, promoted=len(promoted))

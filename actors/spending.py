@@ -1,13 +1,17 @@
 """The daily budget: what calls cost is noted with their rows, and no call begins once the day's budget is spent.
 
 Calls that run then are not cut, so a day may cost a little more than its budget.
+
+A call counts from its end (`ended`), before anything is stored of it, so that the next in line sees it. Its row is
+written in the transaction that ends the turn or pass, and `committed` is told after that, since it may be rolled back.
 """
 
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
 from actors.store import Store, Tables
@@ -22,6 +26,14 @@ log = logging.getLogger(__name__)
 _UNITS = {"tokens": "tokens", "currency": "by llm.prices"}
 
 
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """Rows of calls written in a transaction. sums: those of their day as loaded then, which lack them, if any were."""
+
+    usages: tuple[Usage, ...]
+    sums: dict[str, Usage] | None
+
+
 class Spending:
     """The sums of one UTC day by model, in memory; read from `usage` on first use, so a restart forgets nothing."""
 
@@ -29,6 +41,7 @@ class Spending:
         self._settings = settings
         self._day: date | None = None
         self._sums: dict[str, Usage] = {}
+        self._ended: Counter[Usage] = Counter()  # calls whose rows are not committed; equal ones are all the same
         self._told: date | None = None
 
     @property
@@ -59,38 +72,54 @@ class Spending:
     async def spent(self, store: Store, today: date) -> float:
         """Return what this UTC date has cost, in the unit of the budget."""
         if self._day != today:
+            # Within the transaction, so that a call recorded meanwhile is counted once.
             async with store.transaction() as tables:
-                totals = await tables.usage.totals(today, today, ["model"])
-                # Within the transaction, so that a call noted meanwhile is counted once.
-                self._day = today
-                self._sums = {
-                    model: Usage(
-                        model,
-                        total.input_tokens,
-                        total.output_tokens,
-                        total.cache_read_tokens,
-                        total.cache_write_tokens,
-                    )
-                    for total in totals
-                    for model in total.group
-                }
-        return spent(self._sums.values(), self._settings)
+                if self._day != today:  # not read while this waited
+                    await self._load(tables, today)
+        return spent([*self._sums.values(), *self._ended.elements()], self._settings)
 
-    async def of_reply(self, tables: Tables, event: Incoming, usages: Iterable[Usage], at: datetime) -> None:
+    async def _load(self, tables: Tables, today: date) -> None:
+        totals = await tables.usage.totals(today, today, ["model"])
+        if self._day is not None:
+            self._ended.clear()  # of another day; what is recorded from now on counts for its own
+        self._day = today
+        self._sums = {
+            model: Usage(
+                model, total.input_tokens, total.output_tokens, total.cache_read_tokens, total.cache_write_tokens
+            )
+            for total in totals
+            for model in total.group
+        }
+
+    def ended(self, usage: Usage) -> None:
+        """Count a call that has just ended; its row follows. What never gets a row counts until the day is over."""
+        self._ended[usage] += 1
+
+    def committed(self, recorded: Recorded) -> None:
+        """Count what was recorded, now that its transaction is committed, each call once."""
+        self._ended -= Counter(recorded.usages)
+        if recorded.sums is self._sums:
+            for usage in recorded.usages:
+                self._sums[usage.model] = _sum(self._sums.get(usage.model, Usage(usage.model)), usage)
+
+    async def of_reply(self, tables: Tables, event: Incoming, usages: Iterable[Usage], at: datetime) -> Recorded:
         """Record what a reply cost, answered or failed, in the transaction that ends its turn."""
-        await self._record(tables, (event.event_id, event.sender, event.room_id, "reply"), usages, at)
+        return await self._record(tables, (event.event_id, event.sender, event.room_id, "reply"), usages, at)
 
-    async def of_extraction(self, tables: Tables, exchange: Exchange, usages: Iterable[Usage], at: datetime) -> None:
+    async def of_extraction(
+        self, tables: Tables, exchange: Exchange, usages: Iterable[Usage], at: datetime
+    ) -> Recorded:
         """Record what a pass cost, in the transaction that ends it."""
-        await self._record(tables, (exchange.event_id, exchange.user_id, exchange.room_id, "extraction"), usages, at)
+        call = (exchange.event_id, exchange.user_id, exchange.room_id, "extraction")
+        return await self._record(tables, call, usages, at)
 
     async def _record(
         self, tables: Tables, call: tuple[str, str, str, str], usages: Iterable[Usage], at: datetime
-    ) -> None:
-        for usage in usages:
+    ) -> Recorded:
+        recorded = Recorded(tuple(usages), self._sums if at.astimezone(UTC).date() == self._day else None)
+        for usage in recorded.usages:
             await tables.usage.add(*call, usage, at)
-            if at.astimezone(UTC).date() == self._day:
-                self._sums[usage.model] = _sum(self._sums.get(usage.model, Usage(usage.model)), usage)
+        return recorded
 
 
 def _sum(one: Usage, other: Usage) -> Usage:

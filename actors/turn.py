@@ -204,7 +204,8 @@ class TurnRunner:
         with timed(self._metrics, "store"):
             async with answering(self._parts, self._system, event, reply.text) as tables:
                 await tables.journal.answered(event.event_id, reply.text, JournalState.ANSWERED, now)
-                await self._parts.spending.of_reply(tables, event, reply.usage, now)
+                recorded = await self._parts.spending.of_reply(tables, event, reply.usage, now)
+            self._parts.spending.committed(recorded)
         entry = replace(
             turn.entry,
             state=JournalState.ANSWERED,
@@ -220,7 +221,8 @@ class TurnRunner:
         event = turn.entry.incoming
         async with answering(self._parts, self._system, event, sentence, notice=True) as tables:
             await tables.journal.finish(event.event_id, JournalState.FAILED)
-            await self._parts.spending.of_reply(tables, event, usage, self._parts.clock.now())
+            recorded = await self._parts.spending.of_reply(tables, event, usage, self._parts.clock.now())
+        self._parts.spending.committed(recorded)
 
 
 def conversation(event: Incoming, members: frozenset[str], persona: str) -> Conversation:

@@ -34,9 +34,10 @@ from davenport.settings_source import ConfiguredSettings
 from davenport.stored import StoredForMatrix
 from index.embedders import build_embedder
 from index.faiss_index import FaissIndexes
-from llm.client import AnthropicModel
+from llm.client import Admit, AnthropicModel
 from llm.offline.brain import OfflineServer
 from llm.settings import OFFLINE, LlmSettings
+from llm.stream import Spent
 from matrix.account import Account
 from matrix.client import Client
 from matrix.cross_signing import CrossSigner
@@ -70,7 +71,12 @@ async def opened(
         await stack.enter_async_context(control.serving(settings.storage.data_dir, panel))
         http = await stack.enter_async_context(web.serving(panel, metrics))
         client = panel.client = await stack.enter_async_context(_client(settings, StoredForMatrix(store)))
-        model = panel.model = await stack.enter_async_context(_model(settings.llm.client()))
+        spending = Spending(settings.llm.budget())
+
+        async def admit() -> None:
+            await spending.check(store, clock.now().date())
+
+        model = panel.model = await stack.enter_async_context(_model(settings.llm.client(), admit, spending.ended))
         embedder = panel.embedder = build_embedder(settings.embeddings.client())
         threshold = embedder.match_threshold if embedder is not None else None
         if embedder is not None:
@@ -91,7 +97,7 @@ async def opened(
                 dispatcher=dispatcher,
                 clock=clock,
                 metrics=metrics,
-                spending=Spending(settings.llm.budget()),
+                spending=spending,
             )
         )
         system.factories = {
@@ -180,7 +186,7 @@ async def _client(settings: Settings, stored: StoredForMatrix) -> AsyncIterator[
 
 
 @asynccontextmanager
-async def _model(settings: LlmSettings) -> AsyncIterator[AnthropicModel]:
+async def _model(settings: LlmSettings, admit: Admit, spent: Spent) -> AsyncIterator[AnthropicModel]:
     """Open the model client; with provider "offline" also the server it talks to."""
     async with AsyncExitStack() as stack:
         if settings.provider == OFFLINE:
@@ -198,7 +204,7 @@ async def _model(settings: LlmSettings) -> AsyncIterator[AnthropicModel]:
                 "the language model at %s: %s answers, %s finds what to remember",
                 *(settings.base_url, settings.assistant_model, settings.extraction_model),
             )
-        model = AnthropicModel(settings)
+        model = AnthropicModel(settings, admit=admit, spent=spent)
         stack.push_async_callback(model.aclose)
         yield model
 

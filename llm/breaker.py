@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
-from memory.errors import ModelError, ModelPaused, ModelUnavailable
+from memory.errors import ModelError, ModelPaused, ModelRequestInvalid, ModelUnavailable
 
 log = logging.getLogger(__name__)
 
@@ -126,6 +126,9 @@ class Guard:
         except ModelUnavailable as error:
             if self._breaker.failed(ticket, self._clock()):
                 log.error("the model server is left alone for %g s: %s", self._breaker.seconds, error)
+            raise
+        except ModelRequestInvalid:
+            self._breaker.gave_up(ticket)
             raise
         except ModelError:
             self._answered(ticket)

@@ -12,10 +12,11 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import anthropic
 import httpx2
-from anthropic import AsyncMessageStream, AsyncMessageStreamManager, Omit, omit
+from anthropic import Omit, omit
 from anthropic.types import (
     Message,
     MessageParam,
@@ -28,10 +29,10 @@ from anthropic.types import (
 
 from llm.breaker import Guard
 from llm.extraction import extraction_of, extraction_prompt, output_format
-from llm.failures import as_model_errors
 from llm.settings import LlmSettings
+from llm.stream import Spent, whole
 from llm.wire import assistant_turn, messages_of, system_of, text_of, tool_result, tools_of, usage_of
-from memory.errors import ModelAnswerInvalid, ModelError, ModelKeyMissing, ModelUnavailable
+from memory.errors import ModelAnswerInvalid, ModelError, ModelKeyMissing
 from memory.model import Prompt, Reply, ToolCall, ToolResult, ToolSpec, Usage
 from memory.types import Extraction, ExtractionRequest
 
@@ -48,6 +49,11 @@ _MAY_USE_TOOLS: ToolChoiceParam = {"type": "auto"}
 _NO_TOOLS: ToolChoiceParam = {"type": "none"}
 
 RunTool = Callable[[ToolCall], Awaitable[ToolResult]]
+Admit = Callable[[], Awaitable[None]]
+
+
+async def _always() -> None:
+    """Admit every call."""
 
 
 class AnthropicModel:
@@ -62,9 +68,17 @@ class AnthropicModel:
         *,
         idle_seconds: float = IDLE_SECONDS,
         clock: Callable[[], float] = time.monotonic,
+        admit: Admit = _always,
+        spent: Spent = lambda _usage: None,
     ) -> None:
-        """`idle_seconds`: the silence a stream may keep. `clock`: the breaker's, in seconds. Opens no connection."""
+        """`idle_seconds`: the silence a stream may keep. `clock`: the breaker's, in seconds. Opens no connection.
+
+        `admit`: awaited before each call, once it has a place among the calls in flight; a ModelError it raises stops
+        the call. `spent`: told what each call cost before its place is free.
+        """
         self._settings = settings
+        self._admit = admit
+        self._spent = spent
         self._slots = asyncio.Semaphore(settings.max_in_flight)
         self.breaker = Guard(settings.breaker_failures, settings.breaker_seconds, clock)
         self._client = _client(settings, idle_seconds) if settings.api_key.get_secret_value() else None
@@ -159,7 +173,8 @@ class AnthropicModel:
         if not messages:
             raise ModelError("the prompt has no message")
         self.breaker.refuse_if_open()  # at once, not after a place among the calls in flight
-        request = self._client.messages.stream(
+        build = partial(
+            self._client.messages.stream,
             model=model,
             max_tokens=self._settings.max_tokens,
             system=system_of(prompt) or omit,
@@ -169,35 +184,9 @@ class AnthropicModel:
             output_config=output_config,
         )
         async with self._slots:
+            await self._admit()
             with self.breaker.call():
-                return await _whole(request, model, self._settings.timeout_seconds)
-
-
-async def _whole(request: AsyncMessageStreamManager[None], model: str, seconds: float) -> Message:
-    """Wait for the end of a stream. Raises ModelError with what the call cost, as far as the server had said so."""
-    usage: list[Usage] = []
-    try:
-        with as_model_errors(seconds):
-            async with asyncio.timeout(seconds), request as stream:
-                try:
-                    message = await stream.get_final_message()
-                finally:
-                    usage += _spent(stream, model)
-        if message.stop_reason is None:
-            raise ModelUnavailable("the answer was cut off in the middle")
-        if message.stop_reason == "refusal":
-            raise ModelError("the model refused to answer")
-    except ModelError as error:
-        error.usage = tuple(usage)
-        raise
-    return message
-
-
-def _spent(stream: AsyncMessageStream[None], model: str) -> list[Usage]:
-    try:
-        return [usage_of(stream.current_message_snapshot, model)]
-    except AssertionError:  # how the SDK says that nothing has come yet
-        return []
+                return await whole(build, model, self._settings.timeout_seconds, self._spent)
 
 
 class _Turn:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import anthropic
 import httpx2
 
-from memory.errors import ModelError, ModelUnavailable
+from memory.errors import ModelError, ModelRequestInvalid, ModelUnavailable
 
 _KIND = re.compile(r"[a-z_]{1,60}")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{1,80}")
@@ -37,9 +37,14 @@ _REQUEST_FAULTS = frozenset(range(400, 500)) - {401, 402, 403, 407, 408, 425, 42
 
 @contextmanager
 def as_model_errors(timeout_seconds: float) -> Iterator[None]:
-    """Turn what a model call raises into ModelError; ModelUnavailable where any would fail. Cancellation passes."""
+    """Turn what a model call raises into ModelError; ModelUnavailable where any would fail. Cancellation passes.
+
+    ModelRequestInvalid where the text cannot be sent; what cannot be decoded, though, came from the server.
+    """
     try:
         yield
+    except UnicodeEncodeError as error:
+        raise ModelRequestInvalid(f"the request cannot be built ({type(error).__name__})") from None
     except _RAISED as error:
         kind = ModelError if _is_answer(error) else ModelUnavailable
         # Not chained: the SDK's texts quote what the server wrote, which may quote the prompt.

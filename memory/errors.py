@@ -57,6 +57,10 @@ class ModelUnavailable(ModelError):
     """The model's server serves nobody just now: unreachable, overloaded, timed out, or it does not take the key."""
 
 
+class ModelRequestInvalid(ModelError):
+    """The request could not be built, so nothing was sent: it says nothing of the server."""
+
+
 class ModelPaused(ModelError):
     """The model was not asked, since its server failed time after time; it is tried again in a while."""
 

@@ -10,11 +10,13 @@ from datetime import timedelta
 import pytest
 
 from actors.spending import Spending
+from llm.client import AnthropicModel
 from memory.errors import BudgetSpent, ModelError, ModelPaused
 from memory.events import JournalState
 from memory.model import Usage, UsageTotal
 from memory.spending import BudgetSettings, Price
 from tests.actors.conftest import JUNO, ROOM, Bot, until
+from tests.fakes.model_server import ModelServer
 from texts.catalogue import Speaker
 
 REPLY, PASS = 12, 6  # tokens that FakeModel's reply and extraction cost
@@ -159,3 +161,50 @@ async def test_a_model_that_is_left_alone_is_said_to_be_so(bot: Bot) -> None:
     await bot.say("hello")
     assert said(bot) == [Speaker()("model-paused")]
     assert bot.model.requests == []
+
+
+async def test_no_turn_that_waited_for_a_place_is_let_through_after_the_cap(bot: Bot) -> None:
+    spending = budget(bot, 1)
+
+    async def admit() -> None:
+        await spending.check(bot.store, bot.clock.today())
+
+    async with ModelServer() as server:
+        model = AnthropicModel(server.settings(max_in_flight=1), admit=admit, spent=spending.ended)
+        bot.parts = replace(bot.parts, model=model)
+        await bot.deliver(*[bot.message("hi", sender=f"@u{n}:hs", room=f"!r{n}:hs") for n in range(10)])
+        await until(lambda: len(bot.matrix.sent) == 10)
+        await bot.settle()
+        await model.aclose()
+    assert sorted(said(bot)) == sorted(["Noted.", *[SPENT] * 9])
+    assert len(server.requests) == 1
+    in_memory = await spending.spent(bot.store, bot.clock.today())
+    assert in_memory == await Spending(spending.settings).spent(bot.store, bot.clock.today()) > 0, "counted once"
+
+
+async def test_a_row_that_is_rolled_back_is_not_counted_and_a_call_that_ended_is(bot: Bot) -> None:
+    spending = budget(bot, 100)
+    today, event, usage = bot.clock.today(), bot.message("x"), Usage("fake", 7)
+    assert await spending.spent(bot.store, today) == 0
+    with pytest.raises(RuntimeError):
+        async with bot.store.transaction() as tables:
+            await spending.of_reply(tables, event, [usage], bot.clock.now())
+            raise RuntimeError
+    assert await spending.spent(bot.store, today) == 0
+    spending.ended(usage)
+    assert await spending.spent(bot.store, today) == 7
+    async with bot.store.transaction() as tables:
+        recorded = await spending.of_reply(tables, event, [usage], bot.clock.now())
+    spending.committed(recorded)
+    assert await spending.spent(bot.store, today) == 7
+
+
+async def test_a_row_from_before_the_day_is_first_read_is_counted_once(bot: Bot) -> None:
+    spending = budget(bot, 100)
+    usage = Usage("fake", 7)
+    spending.ended(usage)
+    async with bot.store.transaction() as tables:
+        recorded = await spending.of_reply(tables, bot.message("x"), [usage], bot.clock.now())
+    await spending.spent(bot.store, bot.clock.today())
+    spending.committed(recorded)
+    assert await spending.spent(bot.store, bot.clock.today()) == 7

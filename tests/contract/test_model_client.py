@@ -17,8 +17,16 @@ from actors.ports import Model
 from llm.client import CUT_NOTE, MAX_PROMPT_CHARACTERS, MAX_TOOL_CALLS, MAX_TOOL_ROUNDS, AnthropicModel
 from llm.settings import LlmSettings
 from llm.tools import SAVE_MEMORY
-from memory.errors import ModelAnswerInvalid, ModelError, ModelKeyMissing, ModelPaused, ModelUnavailable
-from memory.model import Block, Prompt, PromptMessage, ToolCall, ToolResult
+from memory.errors import (
+    BudgetSpent,
+    ModelAnswerInvalid,
+    ModelError,
+    ModelKeyMissing,
+    ModelPaused,
+    ModelRequestInvalid,
+    ModelUnavailable,
+)
+from memory.model import Block, Prompt, PromptMessage, Reply, ToolCall, ToolResult, Usage
 from memory.types import Candidate, Exchange, Extraction, ExtractionRequest, Origin
 from tests.fakes.model_server import (
     ModelServer,
@@ -408,6 +416,49 @@ async def test_cut_silent_and_unreachable_servers_count_and_refusals_do_not() ->
     await ask(gone)
     assert gone.breaker.state == "open"
     await gone.aclose()
+
+
+async def test_an_answer_that_is_too_long_for_the_time_is_no_failure_of_the_server() -> None:
+    release = asyncio.Event()
+    steps = [stalled("a b c " * 40, 6, release), stalled("a b c " * 40, 1, release)]
+    async with model_and_server(replies=steps, breaker_failures=1, timeout_seconds=0.5) as (model, _):
+        with pytest.raises(ModelError, match=r"within 0\.5 s") as caught:
+            await model.reply(prompt(), (), no_tool)
+        assert (type(caught.value), len(caught.value.usage)) == (ModelError, 1)
+        assert model.breaker.state == "closed"
+        assert await ask(model) == [ModelUnavailable], "nothing of the answer had come"
+        assert model.breaker.state == "open"
+        release.set()
+
+
+async def test_a_request_that_cannot_be_built_says_nothing_of_the_server() -> None:
+    now = [0.0]
+    async with model_and_server(replies=[fail(500)], breaker_failures=1, clock=lambda: now[0]) as (model, server):
+        with pytest.raises(ModelRequestInvalid):
+            await model.reply(prompt("\ud800"), (), no_tool)
+        assert model.breaker.state == "closed"
+        await ask(model)
+        now[0] = 60
+        with pytest.raises(ModelRequestInvalid):
+            await model.reply(prompt("\ud800"), (), no_tool)
+        assert model.breaker.state == "half_open"
+    assert len(server.requests) == 1
+
+
+async def test_a_call_is_admitted_once_it_has_its_place_and_its_cost_told_before_the_next() -> None:
+    told: list[Usage] = []
+
+    async def admit() -> None:
+        if told:
+            raise BudgetSpent("spent")
+
+    async with ModelServer() as server:
+        model = AnthropicModel(server.settings(max_in_flight=1), admit=admit, spent=told.append)
+        answers = await asyncio.gather(*(model.reply(prompt(), (), no_tool) for _ in range(5)), return_exceptions=True)
+        await model.aclose()
+    assert [type(answer) for answer in answers] == [Reply, *[BudgetSpent] * 4]
+    assert isinstance(answers[0], Reply) and answers[0].usage == tuple(told)
+    assert len(server.requests) == 1
 
 
 # --- what failed calls cost ---------------------------------------------------------------------------------------
