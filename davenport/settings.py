@@ -19,7 +19,16 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from davenport.settings_model import EmbeddingsSection, LlmSection
 from davenport.settings_rules import ContextSection, MemorySection
-from davenport.settings_section import HELD_IN_FILE, PLACEHOLDER, SecretFile, Section, of_room
+from davenport.settings_section import (
+    ADDRESS,
+    AN_ADDRESS,
+    HELD_IN_FILE,
+    PLACEHOLDER,
+    SecretFile,
+    Section,
+    UsablePath,
+    of_room,
+)
 from texts.catalogue import SOURCE, languages
 
 
@@ -27,9 +36,9 @@ class MatrixSection(Section):
     """The bot's account."""
 
     homeserver: str = Field(
-        pattern=r"^https?://[^\s/]+\S*$",
+        pattern=ADDRESS,
         description="Where the homeserver's client API is reached.",
-        json_schema_extra={"allowed": "an http:// or https:// address", "example": f"https://{PLACEHOLDER}"},
+        json_schema_extra={"allowed": AN_ADDRESS, "example": f"https://{PLACEHOLDER}"},
     )
     user_id: str = Field(
         pattern=r"^@[^:\s]+:\S+$",
@@ -103,7 +112,7 @@ class JournalSection(Section):
 class StorageSection(Section):
     """Where everything is kept."""
 
-    data_dir: Annotated[Path, Field(strict=False)] = Field(
+    data_dir: UsablePath = Field(
         default=Path("data"),
         description="Folder of the database and the encryption keys; relative to config.toml.",
         json_schema_extra={"allowed": "the path of a folder"},

@@ -69,7 +69,7 @@ def _typed(key: Key, text: str) -> object:
 def _json(text: str) -> object:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 
@@ -125,6 +125,8 @@ def _read(path: Path) -> dict[str, Any]:
         raise SettingsError(f"{path}: is not UTF-8 text") from None
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path}: is not TOML: {error}") from None
+    except RecursionError:
+        raise SettingsError(f"{path}: is not TOML: it is nested too deeply") from None
 
 
 def _unknown_variables(environ: Mapping[str, str]) -> list[str]:
@@ -158,8 +160,7 @@ def _fault(detail: ErrorDetails, path: Path, environ: Mapping[str, str]) -> str:
         return f"{path}: {settings_rooms.fault(detail) if section == settings_rooms.TABLE else unknown}"
     key = next((key for key in keys(section) if key.name == name), None)
     if key is None:
-        known = [key.name for key in keys(section)]
-        return f"{path}: {section}.{name} is not a setting{_guess(name, known)}; [{section}] has {', '.join(known)}"
+        return _no_setting(section, name, path)
     place = key.variable if key.variable in environ else path
     match detail["type"]:
         case "missing" if key.field.is_required():
@@ -170,6 +171,13 @@ def _fault(detail: ErrorDetails, path: Path, environ: Mapping[str, str]) -> str:
             return f"{place}: {key.dotted} has {detail['msg']}"
         case _:
             return f"{place}: {key.dotted} must be {key.allowed}"
+
+
+def _no_setting(section: str, name: str, path: Path) -> str:
+    if name in sections():
+        return f"{path}: {name} must be a section of its own, [{name}]; it stands in [{section}]"
+    known = [key.name for key in keys(section)]
+    return f"{path}: {section}.{name} is not a setting{_guess(name, known)}; [{section}] has {', '.join(known)}"
 
 
 def _guess(name: str, known: Iterable[str]) -> str:
@@ -184,7 +192,7 @@ def _finished(settings: Settings, path: Path, environ: Mapping[str, str]) -> Set
         *((file.section, file.name) for _, file in settings_secrets.secret_files()),
     ]:
         if (given := values[section][name]) is not None:
-            values[section][name] = (path.parent / given.expanduser()).resolve()
+            values[section][name] = Path(os.path.realpath(path.parent / given))
     if _switch(environ) is False:
         values["memory"]["decay_enabled"] = False
     if settings.llm.api_key is None and environ.get(API_KEY):

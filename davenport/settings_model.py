@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
-from davenport.settings_section import HELD_IN_FILE, SecretFile, Section
+from davenport.settings_section import ADDRESS, AN_ADDRESS, HELD_IN_FILE, SecretFile, Section
 from index.settings import EmbeddingSettings
 from llm.settings import LlmSettings
 from memory.spending import BudgetSettings, Price
@@ -35,10 +35,10 @@ class LlmSection(Section):
     )
     base_url: str = Field(
         default=MODEL.base_url,
-        pattern=r"^https?://[^\s/]+\S*$",
+        pattern=ADDRESS,
         description="A server that speaks the Messages API, such as Ollama or LiteLLM, without /v1. One that wants no "
         "key needs any text as api_key.",
-        json_schema_extra={"allowed": "an http:// or https:// address"},
+        json_schema_extra={"allowed": AN_ADDRESS},
     )
     api_key: SecretStr | None = Field(
         default=None,
@@ -158,9 +158,9 @@ class EmbeddingsSection(Section):
     )
     base_url: str = Field(
         default=EMBEDDINGS.base_url,
-        pattern=r"^https?://[^\s/]+\S*$",
+        pattern=ADDRESS,
         description="The address of that server's API with its version; /embeddings is added.",
-        json_schema_extra={"allowed": "an http:// or https:// address"},
+        json_schema_extra={"allowed": AN_ADDRESS},
     )
     model: str = Field(
         default=EMBEDDINGS.model,

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import stat
+import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from davenport.settings import Settings
 from davenport.settings_fields import Key, all_keys, keys
-from davenport.settings_section import PLACEHOLDER
+from davenport.settings_section import PLACEHOLDER, expanded
 
 SUFFIX = "_file"
 OTHERS = 0o077
 MAX_BYTES = 10_000
+NOT_IN_A_LINE = {"Cc", "Zl", "Zp"}  # Unicode categories: controls, line and paragraph separators
 
 
 def secret_files() -> tuple[tuple[Key, Key], ...]:
@@ -39,7 +43,10 @@ def fill_in(tables: dict[str, Any], environ: Mapping[str, str], config: Path) ->
         if _given(secret, tables, environ) is not None:
             faults.append(f"{place}: {secret.dotted} and {file.dotted} are both set; keep one of them")
             continue
-        path = config.parent / Path(named).expanduser()
+        try:
+            path = config.parent / expanded(Path(named))
+        except ValueError:
+            continue  # the bounds refuse it
         try:
             tables[secret.section] = {**tables.get(secret.section, {}), secret.name: _read(path)}
         except OSError as error:
@@ -72,7 +79,9 @@ def _given(key: Key, tables: Mapping[str, Any], environ: Mapping[str, str]) -> s
 
 def _read(path: Path) -> str:
     """Return the secret in a file, without the line end that editors leave. Raises OSError, ValueError."""
-    with path.open("rb") as file:
+    with open(path, "rb", opener=_at_once) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ValueError("is not a regular file")
         raw = file.read(MAX_BYTES + 1)
     if len(raw) > MAX_BYTES:
         raise ValueError("is too long for a secret")
@@ -82,16 +91,29 @@ def _read(path: Path) -> str:
         raise ValueError("is not UTF-8 text") from None
     if not text.strip():
         raise ValueError("is empty")
+    if any(unicodedata.category(character) in NOT_IN_A_LINE for character in text):
+        raise ValueError("must be one line without control characters")
     if PLACEHOLDER in text.upper():
         raise ValueError(f"still holds the placeholder {PLACEHOLDER}")
     return text
 
 
+def _at_once(path: str, flags: int) -> int:
+    """Open without waiting for whoever should write into a FIFO: the bot would stand still meanwhile."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
 def _holds_a_secret(config: Path, inline: list[str]) -> bool:
-    text = config.read_text(encoding="utf-8", errors="replace") if inline and config.is_file() else ""
+    try:
+        text = config.read_text(encoding="utf-8", errors="replace") if inline and config.is_file() else ""
+    except OSError:
+        return False  # gone since it was read
     names = {dotted.partition(".")[2] for dotted in inline}
     return any(line.split("=")[0].strip().rpartition(".")[2] in names for line in text.splitlines())
 
 
 def _open_to_others(path: Path) -> bool:
-    return bool(path.stat().st_mode & OTHERS)
+    try:
+        return bool(path.stat().st_mode & OTHERS)
+    except OSError:
+        return False  # gone since it was read, so nobody reads it

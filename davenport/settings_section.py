@@ -5,13 +5,29 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
 PLACEHOLDER = "CHANGE-ME"
 
-SecretFile = Annotated[Path | None, Field(strict=False)]
+# Without a user name and password before the host: addresses are logged and shown.
+ADDRESS = r"^https?://[^\s/?#@]+([/?#]\S*)?$"
+AN_ADDRESS = "an http:// or https:// address without a user name or password"
+
+
+def expanded(path: Path) -> Path:
+    """Return a path with `~` replaced by the folder it stands for. Raises ValueError for what can be no path."""
+    if "\0" in str(path):
+        raise ValueError("a path holds no zero byte")
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        raise ValueError("there is no such account, or it has no home") from None
+
+
+UsablePath = Annotated[Path, Field(strict=False), AfterValidator(expanded)]
+SecretFile = Annotated[UsablePath | None, Field(strict=False)]
 HELD_IN_FILE = "the path of a file, relative to config.toml; readable by its owner only"
 
 
@@ -22,9 +38,14 @@ def of_room(field: FieldInfo) -> bool:
 
 
 def _holds_placeholder(value: object) -> bool:
-    if isinstance(value, list | tuple):
-        return any(_holds_placeholder(item) for item in value)
-    return isinstance(value, str) and PLACEHOLDER in value.upper()
+    waiting = [value]  # no recursion: lists may be nested as deep as their writer likes
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, list | tuple):
+            waiting.extend(item)
+        elif isinstance(item, str) and PLACEHOLDER in item.upper():
+            return True
+    return False
 
 
 class Section(BaseModel):

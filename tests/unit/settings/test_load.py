@@ -120,6 +120,14 @@ def test_a_placeholder_that_the_environment_overrules_is_no_fault(write_config: 
         ("[llm]\nprovider = 'other'\n", 'llm.provider must be "anthropic" or "offline"'),
         ("[llm]\ntimeout_seconds = 0\n", "llm.timeout_seconds must be a number above 0 to 3600"),
         ("[llm]\nbase_url = 'localhost'\n", "llm.base_url must be an http:// or https:// address"),
+        ("[llm]\nbase_url = 'http://user:SECRET@host/'\n", "llm.base_url must be an http:// or https:// address"),
+        ("[llm]\nbase_url = 'http://token@host'\n", "llm.base_url must be an http:// or https:// address"),
+        ("[embeddings]\nbase_url = 'http://a:b@c'\n", "embeddings.base_url must be an http:// or https:// address"),
+        ("[storage]\ndata_dir = '~nouser/x'\n", "storage.data_dir must be the path of a folder"),
+        ('[storage]\ndata_dir = "a\\u0000b"\n', "storage.data_dir must be the path of a folder"),
+        ("[llm]\napi_key_file = '~nouser/x'\n", "llm.api_key_file must be the path of a file"),
+        ('[llm]\napi_key_file = "a\\u0000b"\n', "llm.api_key_file must be the path of a file"),
+        ("llm = 3\n", "llm must be a section of its own, [llm]; it stands in [matrix]"),
         ("command_prefix = 'bot '\n", "matrix.command_prefix must be 1 to 16 characters"),
         ("command_prefix = '!d'\n", "matrix.command_prefix must be 1 to 16 characters"),
         ("ignore_users = '@a:b'\n", "matrix.ignore_users must be a list of user ids"),
@@ -132,6 +140,33 @@ def test_a_wrong_value_is_refused_with_what_is_allowed(write_config: WriteConfig
     _, *lines = faults(path)
     assert len(lines) == 1
     assert lines[0].startswith(f"  {path}: {line}")
+
+
+@pytest.mark.parametrize("depth", [400, 20_000])
+def test_what_is_nested_too_deeply_is_one_fault(write_config: WriteConfig, depth: int) -> None:
+    _, *lines = faults(write_config(), {"DAVENPORT_LLM__PRICES": "[" * depth + "]" * depth})
+    assert len(lines) == 1
+    assert lines[0].startswith("  DAVENPORT_LLM__PRICES: llm.prices must be a table by model")
+    with pytest.raises(SettingsError, match="nested too deeply"):
+        load(write_config(f"[llm]\nprices = {'[' * 20_000}\n"), {})
+
+
+def test_a_user_name_in_the_homeservers_address_is_refused(write_config: WriteConfig) -> None:
+    path = write_config(required='[matrix]\nhomeserver = "https://user:SECRET@a.org/"\nuser_id = "@b:a.org"\n')
+    [_, line] = faults(path)
+    assert line.startswith(f"  {path}: matrix.homeserver must be an http:// or https:// address without a user name")
+
+
+def test_an_at_sign_after_the_host_is_no_user_name(write_config: WriteConfig) -> None:
+    address = "https://host:8080/a@b?c=@d"
+    assert load(write_config(f'[llm]\nbase_url = "{address}"\n'), {}).llm.base_url == address
+
+
+def test_a_folder_that_links_to_itself_is_left_for_the_database_to_refuse(
+    write_config: WriteConfig, tmp_path: Path
+) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    assert load(write_config('[storage]\ndata_dir = "loop"\n'), {}).storage.data_dir == tmp_path / "loop"
 
 
 def test_a_key_where_a_section_belongs_is_refused(write_config: WriteConfig) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -92,6 +93,8 @@ def test_an_empty_name_is_no_file(write_config: WriteConfig) -> None:
         (b"\n", "is empty"),
         (b"\xff\xfe", "is not UTF-8 text"),
         (b"x" * 10_001, "is too long for a secret"),
+        (b"one\ntwo\n", "must be one line without control characters"),
+        (b"a\x00b", "must be one line without control characters"),
         (b"CHANGE-ME\n", "still holds the placeholder CHANGE-ME"),
         (None, "cannot be read: No such file or directory"),
     ],
@@ -112,6 +115,21 @@ def test_a_file_without_a_usable_secret_is_a_fault(
 def test_a_folder_is_no_secret(write_config: WriteConfig, tmp_path: Path) -> None:
     path = write_config(f'password_file = "{tmp_path}"\n', required=ACCOUNT)
     assert faults(path) == [f"  {path}: matrix.password_file: {tmp_path} cannot be read: Is a directory"]
+
+
+def test_a_fifo_is_no_secret_and_nobody_waits_for_its_writer(write_config: WriteConfig, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    path = write_config('password_file = "pipe"\n', required=ACCOUNT)
+    assert faults(path) == [f"  {path}: matrix.password_file: {tmp_path / 'pipe'} is not a regular file"]
+
+
+def test_a_file_that_is_gone_is_read_by_nobody(write_config: WriteConfig, tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("sk-secret", encoding="utf-8")
+    path = write_config('[llm]\napi_key_file = "key"\n')
+    settings = load(path, {})
+    for file in (path, tmp_path / "key"):
+        file.unlink()
+    assert readable_by_others(settings, path) == ()
 
 
 def test_files_that_others_may_read_are_named(write_config: WriteConfig, tmp_path: Path) -> None:
