@@ -56,6 +56,7 @@ def _options(
 @app.command()
 def run(config: Config = DEFAULT_CONFIG) -> None:
     """Run the bot until SIGTERM or SIGINT, then finish what has begun. SIGHUP reads the settings again."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until there is something to reload; by default it would end us
     try:
         settings = load(config)
         logs.configure(settings.log.level, settings.log.format, settings.secrets())
@@ -71,15 +72,15 @@ def run(config: Config = DEFAULT_CONFIG) -> None:
 
 
 async def _serve(settings: Settings, reloader: Reloader) -> None:
-    gc.disable()  # what is imported is no garbage: looking for some takes an eighth of the time
-    from davenport import wiring  # noqa: PLC0415 - loads every library the bot runs on; faults of settings come first
-
-    gc.enable()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)  # a second signal changes nothing: stopping has begun
     loop.add_signal_handler(signal.SIGHUP, reloader.reload)
+    gc.disable()  # what is imported is no garbage: looking for some takes an eighth of the time
+    from davenport import wiring  # noqa: PLC0415 - loads every library the bot runs on; faults of settings come first
+
+    gc.enable()
     await wiring.run(settings, stop=stop, reloader=reloader)
 
 
