@@ -8,13 +8,16 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Iterable
+import traceback
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 from actors.tracing import followed
+from memory.errors import DavenportError
 
 MASK = "********"
+SHORTEST_SECRET = 4  # characters; a mask for less would tear up every line
 # Libraries whose everyday records say nothing to an operator, or hold addresses with tokens in them.
 QUIETENED = (
     "nio",
@@ -39,7 +42,7 @@ class TextLines(logging.Formatter):
         """Return one line; line breaks and other control characters in it are escaped."""
         fields = "".join(f" {name}={value}" for name, value in _extra(record).items())
         line = f"{_time(record)} {record.levelname} {record.name}: {record.getMessage()}{fields}"
-        trace = _trace(self, record)
+        trace = _trace(record)
         return _one_line(f"{line} | {trace}" if trace else line)
 
 
@@ -55,7 +58,7 @@ class JsonLines(logging.Formatter):
             "message": record.getMessage(),
             **_extra(record),
         }
-        trace = _trace(self, record)
+        trace = _trace(record)
         if trace:
             values["trace"] = trace
         return _json(values)
@@ -67,7 +70,8 @@ class Masking(logging.Formatter):
     def __init__(self, lines: logging.Formatter, secrets: Iterable[str]) -> None:
         super().__init__()
         self._lines = lines
-        forms = {form for secret in secrets if secret for form in (secret, _one_line(secret), _in_json(secret))}
+        long = [secret for secret in secrets if len(secret) >= SHORTEST_SECRET]
+        forms = {form for secret in long for form in (secret, _one_line(secret), _in_json(secret))}
         self._secrets = sorted(forms, key=len, reverse=True)  # a secret within a longer one would leave a part of it
 
     def format(self, record: logging.LogRecord) -> str:
@@ -105,8 +109,26 @@ def _time(record: logging.LogRecord) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _trace(formatter: logging.Formatter, record: logging.LogRecord) -> str:
-    return formatter.formatException(record.exc_info) if record.exc_info else ""
+def _trace(record: logging.LogRecord) -> str:
+    error = record.exc_info[1] if record.exc_info else None
+    return "" if error is None else "\n".join(_told(error, set()))
+
+
+def _told(error: BaseException, seen: set[int]) -> Iterator[str]:
+    """Yield frames and type of an error and of what led to it. Only our own errors are known to quote nobody's words,
+    so of others the message is left out."""
+    seen.add(id(error))
+    before = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    if before is not None and id(before) not in seen:
+        yield from _told(before, seen)
+        yield "which led to:"
+    yield "Traceback (most recent call last):"
+    yield from (frame.rstrip("\n") for frame in traceback.format_tb(error.__traceback__))
+    kind = f"{type(error).__module__}.{type(error).__qualname__}".removeprefix("builtins.")
+    yield f"{kind}: {error}" if isinstance(error, DavenportError) else kind
+    if isinstance(error, BaseExceptionGroup):
+        for part in error.exceptions:
+            yield from _told(part, seen)
 
 
 def _one_line(text: str) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from davenport import logs
+from memory.errors import StorageError
 
 SECRET = 'sk-"quoted"-secret'
 
@@ -41,12 +42,29 @@ def test_nobody_can_forge_a_second_line(capsys: pytest.CaptureFixture[str]) -> N
 def test_a_failure_is_one_line_with_its_traceback(capsys: pytest.CaptureFixture[str], style: str) -> None:
     logs.configure("info", style, ())
     try:
-        raise OSError("disk is full")
-    except OSError:
+        raise StorageError("disk is full")
+    except StorageError:
         logging.getLogger("x").exception("could not write")
     (line,) = lines(capsys)
     assert "could not write" in line
-    assert "OSError: disk is full" in line
+    assert "memory.errors.StorageError: disk is full" in line
+    assert "in test_a_failure_is_one_line_with_its_traceback" in line
+
+
+@pytest.mark.parametrize("style", ["text", "json"])
+def test_a_traceback_does_not_quote_what_foreign_errors_say(capsys: pytest.CaptureFixture[str], style: str) -> None:
+    logs.configure("info", style, ())
+    said = "".join(["I live in ", "Rome"])
+    try:
+        try:
+            int(said)
+        except ValueError as error:
+            raise ExceptionGroup(said, [KeyError(said), error]) from error
+    except ExceptionGroup:
+        logging.getLogger("x").exception("failed")
+    (line,) = lines(capsys)
+    assert "live in Rome" not in line
+    assert all(kind in line for kind in ("ValueError", "ExceptionGroup", "KeyError", "int(said)"))
 
 
 def test_json_lines_hold_the_same(capsys: pytest.CaptureFixture[str]) -> None:
@@ -65,8 +83,8 @@ def test_secrets_are_masked_wherever_they_stand(capsys: pytest.CaptureFixture[st
     log.info("in the arguments: %s", SECRET)
     log.info("in a field", extra={"key": SECRET + "-longer"})
     try:
-        raise ValueError(SECRET)
-    except ValueError:
+        raise StorageError(SECRET)
+    except StorageError:
         log.exception("in a traceback")
     printed = lines(capsys)
     assert len(printed) == 3
@@ -75,9 +93,16 @@ def test_secrets_are_masked_wherever_they_stand(capsys: pytest.CaptureFixture[st
     assert "-longer" not in "".join(printed)
 
 
+def test_a_mask_for_a_few_characters_would_tear_up_every_line(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.configure("info", "text", ("x", "bot", "four"))
+    logging.getLogger("x").info("the bot has four rooms")
+    (line,) = lines(capsys)
+    assert line.endswith("x: the bot has ******** rooms")
+
+
 def test_libraries_are_quiet_below_warnings(capsys: pytest.CaptureFixture[str]) -> None:
     logs.configure("debug", "text", ())
-    for name in ("nio.client", "apscheduler.scheduler", "httpx", "httpx2"):
+    for name in ("nio.client", "apscheduler.scheduler", "httpx", "httpx2", "faiss.loader"):
         logging.getLogger(name).info("everyday")
         logging.getLogger(name).warning("%s matters", name)
     assert [line.rsplit(": ", 1)[1] for line in lines(capsys)] == [
@@ -85,6 +110,7 @@ def test_libraries_are_quiet_below_warnings(capsys: pytest.CaptureFixture[str]) 
         "apscheduler.scheduler matters",
         "httpx matters",
         "httpx2 matters",
+        "faiss.loader matters",
     ]
 
 
