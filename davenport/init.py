@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,12 +69,13 @@ async def init(request: Request, environ: Mapping[str, str] | None = None) -> No
         raise SettingsError(f"{request.config} is there already; --force replaces it")
     given = _values(request, environ)
     settings = _validated(request.config, given, environ)
+    _check_key_file(request, settings)
     password = settings.matrix.password or _asked_password(request)
     await _log_in(settings, password.get_secret_value(), request.say)
     key = settings.llm.api_key or _asked_key(request, settings)
     await _try_model(settings, key, request.say)
     if key is not None and settings.llm.api_key is None:
-        _write(request.config.with_name(KEY_FILE), key.get_secret_value() + "\n", replace=True)
+        _write(request.config.with_name(KEY_FILE), key.get_secret_value() + "\n", replace=request.force)
         given["llm.api_key_file"] = KEY_FILE
         request.say(f"the key is in {request.config.with_name(KEY_FILE)}")
     _write(request.config, example_config(given), replace=request.force)
@@ -97,14 +99,21 @@ def _values(request: Request, environ: Mapping[str, str]) -> dict[str, str]:
 
 def _validated(config: Path, given: Mapping[str, str], environ: Mapping[str, str]) -> Settings:
     """Return the settings as a run will read them, before they are written where they belong."""
-    draft = config.with_name(f"{config.name}.new")
+    draft = _draft(config, example_config(given))
     try:
-        _write(draft, example_config(given), replace=True)
         return load(draft, environ)
     except SettingsError as error:
         raise SettingsError(str(error).replace(str(draft), str(config))) from None
     finally:
         draft.unlink(missing_ok=True)
+
+
+def _check_key_file(request: Request, settings: Settings) -> None:
+    """Raise SettingsError where a key that is typed would replace one: before anything is asked and done."""
+    file = request.config.with_name(KEY_FILE)
+    asks = request.ask is not None and settings.llm.provider != OFFLINE and settings.llm.api_key is None
+    if asks and not request.force and os.path.lexists(file):
+        raise SettingsError(f"{file} is there already; --force replaces it, ANTHROPIC_API_KEY may name the key instead")
 
 
 def _asked_password(request: Request) -> SecretStr:
@@ -160,14 +169,8 @@ async def _try_model(settings: Settings, key: SecretStr | None, say: Callable[[s
 
 def _write(path: Path, text: str, *, replace: bool) -> None:
     """Write a file (0600) whole or not at all; an existing one only with `replace`. Raises SettingsError."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft = _draft(path, text)
     try:
-        with open(
-            draft, "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags | os.O_EXCL, 0o600)
-        ) as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
         if replace:
             draft.replace(path)
         else:
@@ -176,3 +179,16 @@ def _write(path: Path, text: str, *, replace: bool) -> None:
         raise SettingsError(f"{path} cannot be written: {error.strerror}") from None
     finally:
         draft.unlink(missing_ok=True)
+
+
+def _draft(path: Path, text: str) -> Path:
+    """Write a file (0600) of a new name beside `path` and return it. Raises SettingsError."""
+    try:
+        number, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        with os.fdopen(number, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be written: {error.strerror}") from None
+    return Path(name)
