@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import secrets
 import string
 from dataclasses import asdict, dataclass, replace
@@ -185,8 +186,10 @@ class Account:
             )
 
     def _folder_is_private(self) -> None:
-        for path in self._folder.iterdir():
-            path.chmod(0o600)
+        """Only what is the crypto store's own: no folder, and nothing that a link leads to."""
+        with os.scandir(self._folder) as entries:
+            for path in [Path(entry) for entry in entries if entry.is_file(follow_symlinks=False)]:
+                path.chmod(0o600)
 
 
 def _new_device_id() -> str:
