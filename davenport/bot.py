@@ -50,6 +50,7 @@ class Bot:
         if not self._resumed:
             self._resumed = True
             await self._intake.resume()
+            log.info("running as %s in %d rooms", self.panel.settings.matrix.user_id, self._gateway.rooms)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Sync until `stop` is set; then take no more in and finish what has begun, as far as time allows."""

@@ -65,10 +65,12 @@ class _Desk:
         self._open.add(task)
         try:
             while line := await _line(reader):
-                writer.write(_encoded(await self._answer(line)))
-                await writer.drain()
+                await _say(writer, await self._answer(line))
         except _Unreadable as fault:
             writer.write(_encoded(_failure(str(fault))))
+        except TimeoutError:
+            log.debug("a control connection did not read its answer")
+            writer.transport.abort()  # closing would wait for it to be read
         except ConnectionError:
             log.debug("a control connection broke off")
         except asyncio.CancelledError:
@@ -127,12 +129,19 @@ async def _line(reader: asyncio.StreamReader) -> bytes:
         raise _Unreadable(f"nothing was asked for {IDLE_SECONDS:.0f} s") from None
 
 
+async def _say(writer: asyncio.StreamWriter, answer: Json) -> None:
+    """Send an answer. Raises TimeoutError when it is not read."""
+    async with asyncio.timeout(IDLE_SECONDS):
+        writer.write(_encoded(answer))
+        await writer.drain()
+
+
 def _failure(reason: str) -> Json:
     return {"version": VERSION, "ok": False, "error": reason}
 
 
 def _encoded(answer: Json) -> bytes:
-    return json.dumps(answer, ensure_ascii=False).encode() + b"\n"
+    return json.dumps(answer).encode() + b"\n"
 
 
 def _bound(path: Path) -> socket.socket:

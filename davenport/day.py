@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 
 from actors.store import Store
 
+LAST_KEY = "day_turn"  # in the account table
+
 log = logging.getLogger(__name__)
 
 
@@ -25,6 +27,12 @@ class DayTurn:
         """Set how long texts are kept, from the next turn of the day on."""
         self._retention = timedelta(days=retention_days)
 
+    async def recall(self) -> None:
+        """Read when the day last turned, before a restart too."""
+        async with self._store.transaction() as tables:
+            last = await tables.account.get(LAST_KEY)
+        self.last = None if last is None else datetime.fromisoformat(last)
+
     async def day_turn(self, now: datetime) -> None:
         """Blank texts of done events; delete sent rows and results past the retention. Candidates are not touched."""
         before = now - self._retention
@@ -32,5 +40,6 @@ class DayTurn:
             texts = await tables.journal.prune(before)
             rows = await tables.outbox.prune(before)
             await tables.effects.prune(before)
+            await tables.account.set(LAST_KEY, now.isoformat())
         self.last = now
         log.info("day turn: blanked %d old events, deleted %d sent rows", texts, rows)

@@ -19,7 +19,10 @@ async def unready(panel: Panel) -> tuple[str, ...]:
     reasons = [*_sync_faults(panel)]
     if (fault := await database_fault(panel)) is not None:
         return (*reasons, fault)
-    _, oldest = await panel.outbox()
+    try:
+        _, oldest = await panel.outbox()
+    except StorageError as error:
+        return (*reasons, f"the database cannot be read: {error}")
     if oldest is not None and oldest > OUTBOX_SECONDS:
         reasons.append(f"an answer has been waiting to be sent for {oldest:.0f} s")
     return tuple(reasons)

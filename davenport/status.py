@@ -19,7 +19,7 @@ async def status(panel: Panel) -> Json:
     """Return what a running bot is doing; what is not open yet is null. Raises StorageError."""
     matrix = panel.settings.matrix
     rows, oldest = await panel.outbox()
-    async with panel.store.transaction() as tables:
+    async with panel.look() as tables:
         totals = await tables.overview.totals()
     last_day = None if panel.day is None else panel.day.last
     return {
@@ -72,7 +72,7 @@ def as_text(found: Mapping[str, Any]) -> str:
         "sync": f"{_ago(found['sync']['age_seconds'])}, {_or_unknown(found['sync']['rooms'])} rooms",
         "actors": "not started" if actors is None else _actors_line(actors),
         "outbox": _outbox_line(found["outbox"]),
-        "day turn": found["day_turn"]["last"] or "none since the start",
+        "day turn": found["day_turn"]["last"] or "none yet",
         "model": _model_line(found["model"]),
         "embedder": found["embedder"]["model_id"] or f"none ({found['embedder']['provider']})",
         "memory": f"{counts['memories']} memories, {counts['candidates']} candidates, {counts['users']} users",

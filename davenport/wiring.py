@@ -108,6 +108,7 @@ async def opened(
         stack.push_async_callback(system.close)
         await stack.enter_async_context(sweeping(parts, system))
         day = panel.day = DayTurn(parts.store, retention_days=settings.journal.retention_days)
+        await day.recall()
         stack.callback(_scheduled(day, clock).shutdown, wait=False)
         gateway = panel.gateway = Gateway(
             client,

@@ -117,7 +117,10 @@ async def test_a_signal_drains_exits_0_and_a_restart_keeps_login_and_device(
         async with davenport("run", "--config", config) as process:
             again = await juno.say(room_id, "hello again")
             await juno.wait_for_answer(again, seconds=40)
-            assert (await stopped(process, number))[0] == 0
+            code, output = await stopped(process, number)
+        assert code == 0
+        assert f"running as {bot_id} in 1 rooms" in output
+        assert "AVX" not in output
         assert await stored_login(tmp_path) == first
         assert texts(juno, room_id, bot_id) == ["hi", "drained", "hi"]
 

@@ -96,6 +96,36 @@ async def test_a_silent_connection_is_ended(panel: Panel, tmp_path: Path, monkey
         writer.close()
 
 
+async def test_a_client_that_never_reads_is_let_go(
+    panel: Panel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, asked = tmp_path / "data", asyncio.Event()
+
+    async def much(panel: Panel, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        monkeypatch.setattr(control, "IDLE_SECONDS", 0.05)
+        asked.set()
+        return {"much": "x" * 8_000_000}
+
+    async with control.serving(folder, panel, [Operation("much", "", much)]):
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(folder / control.SOCKET))
+            client.sendall(b'{"version": 1, "operation": "much"}\n')
+            await asked.wait()
+            async with asyncio.timeout(5):
+                await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})  # the connection's own
+            client.settimeout(5)
+            received = 0
+            while part := client.recv(1_000_000):
+                received += len(part)
+    assert received < 8_000_000
+
+
+async def test_an_answer_may_hold_half_a_character(panel: Panel, tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    async with control.serving(folder, panel, HERE):
+        assert await ask(folder, "echo", {"half": "\ud83d"}) == {"said": {"half": "\ud83d"}}
+
+
 async def test_a_bot_that_stops_ends_open_connections_and_removes_the_socket(panel: Panel, tmp_path: Path) -> None:
     folder = tmp_path / "data"
     async with control.serving(folder, panel, HERE):

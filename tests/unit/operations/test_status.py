@@ -54,6 +54,9 @@ async def test_counts_outbox_and_actors_are_those_of_the_parts(panel: Panel) -> 
     assert found["counts"] == {"memories": 2, "candidates": 2, "users": 2}
     assert found["outbox"] == {"rows": 2, "oldest_seconds": 180.0}
     assert found["day_turn"] == {"last": NOW.isoformat()}
+    restarted = DayTurn(panel.store, retention_days=7)
+    await restarted.recall()
+    assert restarted.last == NOW
     assert found["actors"]["by_kind"] == {"room": 1, "user": 1}
     text = as_text(found)
     assert "outbox:    2 to send, the oldest for 0:03:00" in text

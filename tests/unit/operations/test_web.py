@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sqlite3
 from contextlib import closing
@@ -15,9 +16,11 @@ import pytest
 from actors.actor import Actor, Address
 from actors.runtime import ActorSystem
 from davenport import health, web
+from davenport import panel as panel_module
 from davenport.metrics import PrometheusMetrics
 from davenport.panel import Panel
-from memory.errors import SettingsError
+from davenport.status import status
+from memory.errors import SettingsError, StorageError
 from memory.events import OutboxRow
 from tests.unit.operations.conftest import NOW, settings_for
 
@@ -105,12 +108,30 @@ async def test_a_database_that_another_program_holds_is_a_reason(panel: Panel, m
     assert await health.unready(panel) == ()
 
 
+async def test_nobody_waits_long_for_metrics_or_status_while_a_transaction_is_held(
+    panel: Panel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(panel_module, "LOOK_SECONDS", 0.1)
+    async with web.serving(served(panel), PrometheusMetrics()) as address, asyncio.timeout(5):
+        async with panel.store.transaction():
+            assert await asyncio.create_task(get(address, "/metrics")) == (503, "the database cannot be read\n")
+            with pytest.raises(StorageError, match="not free within"):
+                await asyncio.create_task(status(panel))
+        assert (await get(address, "/metrics"))[0] == 200
+
+
+async def test_an_outbox_that_cannot_be_looked_at_is_a_reason(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(panel_module, "LOOK_SECONDS", 0)
+    synced(panel, 1)
+    assert await health.unready(panel) == ("the database cannot be read: the database was not free within 0 s",)
+
+
 async def test_a_closed_database_is_a_reason_and_metrics_are_unavailable(panel: Panel) -> None:
     synced(panel, 1)
     async with web.serving(served(panel), PrometheusMetrics()) as address:
         await panel.store.close()  # type: ignore[attr-defined]
-        status, text = await get(address, "/readyz")
-        assert status == 503
+        code, text = await get(address, "/readyz")
+        assert code == 503
         assert "the database cannot be written" in text
         assert await get(address, "/metrics") == (503, "the database cannot be read\n")
 
@@ -121,8 +142,8 @@ async def test_metrics_are_a_page_for_prometheus(panel: Panel) -> None:
     await panel.system.tell(Address("room", "!r:hs"), object())
     synced(panel, 2)
     async with web.serving(served(panel), metrics) as address:
-        status, text = await get(address, "/metrics")
-    assert status == 200
+        code, text = await get(address, "/metrics")
+    assert code == 200
     assert 'davenport_actors{kind="room"} 1.0' in text
     assert 'davenport_actors{kind="user"} 0.0' in text
     assert "davenport_rooms 3.0" in text
