@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from davenport.homeserver import Homeserver
+from memory.errors import BudgetSpent
+from memory.model import Block, Prompt, PromptMessage, ToolCall, ToolResult
 from tests.e2e.conftest import NewUser, People
 from tests.e2e.people import texts
 from tests.e2e.whole import echoing, learning, meet, settings_for, whole
@@ -133,6 +136,30 @@ async def test_model_faults_are_one_sentence_nothing_is_learned_and_a_server_tha
                 pass
         assert answer.body == "well again"
         stuck.set()
+
+
+async def test_the_model_client_itself_asks_for_the_budget_before_each_call(
+    homeserver: Homeserver, new_user: NewUser, people: People, tmp_path: Path
+) -> None:
+    bot_id, juno = await new_user("bot"), await people("juno")
+    async with (
+        ModelServer(replies=[say("one"), say("two")]) as model,
+        whole(settings_for(homeserver.url, bot_id, tmp_path / "bot", model, llm={"daily_budget": 1})) as bot,
+    ):
+        room = await meet(juno, bot=bot_id, direct=True)
+        assert (await bot.ask(juno, room, "hello")).body == "one"
+        client = bot.bot.panel.model
+        assert client is not None
+        prompt = Prompt((), (PromptMessage("user", (Block("hello"),)),))
+        with pytest.raises(BudgetSpent):
+            await client.reply(prompt, (), no_tool)
+        bot.clock.advance(timedelta(days=1))
+        assert (await client.reply(prompt, (), no_tool)).text == "two"
+        assert len(model.requests) == 2, "the pass of the first turn was not paid for either"
+
+
+async def no_tool(call: ToolCall) -> ToolResult:
+    raise AssertionError(f"no tool expected, got {call.name}")
 
 
 async def test_an_extraction_that_is_not_the_schema_teaches_nothing_and_says_nothing(
