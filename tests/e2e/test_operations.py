@@ -404,6 +404,7 @@ async def test_a_running_bot_is_asked_followed_reloaded_and_scraped(
         assert "is not TOML" in await bot.until("settings not taken over")
 
 
+@pytest.mark.slow
 async def test_a_bot_that_waits_for_its_homeserver_can_be_asked_and_reloads(
     homeserver: Homeserver, new_user: NewUser, tmp_path: Path
 ) -> None:

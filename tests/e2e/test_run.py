@@ -89,7 +89,10 @@ async def hello(person: Person, bot_id: str) -> str:
     return room_id
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+@pytest.mark.parametrize(
+    "number",
+    [pytest.param(signal.SIGTERM, id="SIGTERM"), pytest.param(signal.SIGINT, id="SIGINT", marks=pytest.mark.slow)],
+)
 async def test_a_signal_drains_exits_0_and_a_restart_keeps_login_and_device(
     homeserver: Homeserver, new_user: NewUser, people: People, tmp_path: Path, number: signal.Signals
 ) -> None:

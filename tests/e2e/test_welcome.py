@@ -65,6 +65,7 @@ async def test_a_bot_that_starts_in_rooms_of_old_greets_only_those_it_comes_into
             assert texts(juno, old, bot_id) == ["You said: hello"]
 
 
+@pytest.mark.slow
 @ROOMS
 async def test_killed_when_journalled_when_answered_and_when_sent_it_is_still_said_once(
     homeserver: Homeserver, new_user: NewUser, people: People, tmp_path: Path, encrypted: bool
