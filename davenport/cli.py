@@ -132,7 +132,12 @@ def status(
 
 
 def _asked(question: str, *, default: str | None = None, hidden: bool = False) -> str:
-    answer: str = typer.prompt(question, default=default, hide_input=hidden, show_default=bool(default))
+    # The event loop waits for the answer, so its own way of taking Ctrl-C would come only after it.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        answer: str = typer.prompt(question, default=default, hide_input=hidden, show_default=bool(default))
+    finally:
+        signal.signal(signal.SIGINT, before)
     return answer.strip()
 
 

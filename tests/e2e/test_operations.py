@@ -268,6 +268,30 @@ async def test_init_asks_at_a_terminal_and_shows_no_secret(
     assert key.get_secret_value() == "sk-typed"
 
 
+async def test_the_first_ctrl_c_at_a_prompt_ends_init_and_nothing_is_written(tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    ours, theirs = pty.openpty()
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "davenport", "init", "--config", str(config)),
+        env=ENVIRONMENT,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+    )
+    terminal = Terminal(ours)
+    await terminal.answer("Address of the homeserver", "http://127.0.0.1:9")
+    await terminal.until(lambda: "User id of the bot" in terminal.shown)
+    process.send_signal(signal.SIGINT)
+    async with asyncio.timeout(10):
+        assert await process.wait() == 1, terminal.shown
+    os.close(theirs)
+    asyncio.get_running_loop().remove_reader(ours)
+    os.close(ours)
+    assert "Traceback" not in terminal.shown
+    assert not config.exists()
+
+
 async def test_check_names_one_fault_a_line_and_ends_in_1(
     homeserver: Homeserver, new_user: NewUser, tmp_path: Path
 ) -> None:
