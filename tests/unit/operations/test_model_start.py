@@ -19,8 +19,11 @@ ACCOUNT = '[matrix]\nhomeserver = "https://a.org"\nuser_id = "@b:a.org"\npasswor
 
 
 async def said(settings: LlmSettings, caplog: pytest.LogCaptureFixture) -> list[str]:
+    async def admit() -> None:
+        raise AssertionError("nothing is asked at the start")
+
     caplog.set_level(logging.INFO, "davenport.wiring")
-    async with _model(settings):
+    async with _model(settings, admit, lambda usage: None):
         return [f"{record.levelname} {record.getMessage()}" for record in caplog.records]
 
 
