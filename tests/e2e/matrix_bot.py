@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from matrix.account import Account
 from matrix.client import Client
 from matrix.cross_signing import CrossSigner
@@ -120,12 +122,8 @@ class MatrixBot:
     async def crashed(self) -> None:
         """Wait until the journal's `crash` struck; nothing is saved after it."""
         assert self.running is not None
-        try:
+        with pytest.raises(Crash):
             await self.running
-        except Crash:
-            pass
-        else:
-            raise AssertionError("the bot did not crash")
         await self.client.close()
         self.journal.crash = lambda batch: False
 
