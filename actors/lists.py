@@ -14,8 +14,8 @@ from actors.ports import Vector
 from memory import decay
 from memory.errors import EmbeddingError
 from memory.settings import MemorySettings
-from memory.types import Conversation, ListKey, Memory, Settlement
-from memory.visibility import usable
+from memory.types import Conversation, ListKey, Memory, Privacy, Settlement
+from memory.visibility import Place, View, usable
 
 log = logging.getLogger(__name__)
 
@@ -33,13 +33,14 @@ class MemoryList:
         self._embedder = parts.embedder
         self.memories: dict[int, Memory] = {}  # by id, ascending: ids are never used again
         self._without_vector: set[int] = set()
-        self._usable: dict[tuple[Conversation, MemorySettings], tuple[int, ...] | None] = {}
+        self._usable: dict[tuple[Conversation, MemorySettings, Privacy], tuple[int, ...] | None] = {}
+        self._with_tags: tuple[int, ...] | None = None
 
     async def load(self) -> None:
         """Read the list and its vectors from storage."""
         async with self._store.transaction() as tables:
             self.memories = {memory.id: memory for memory in await tables.memories.of_list(self.key)}
-        self._usable.clear()
+        self._changed()
         await self._load_index()
 
     async def _load_index(self) -> None:
@@ -57,9 +58,9 @@ class MemoryList:
         """The memories that are saved but not searchable yet (D17), as far as is known."""
         return tuple(self.memories[memory_id] for memory_id in sorted(self._without_vector))
 
-    async def score(self, conversation: Conversation, settings: MemorySettings, vector: Vector | None) -> ListScore:
+    async def score(self, view: View, vector: Vector | None) -> ListScore:
         """Compare what is usable in the conversation with a vector (D2, D8); nothing changes."""
-        visible = self._visible(conversation, settings)
+        visible = self._visible(view)
         if vector is None:
             return ListScore(visible)
         if not self._indexes.has(self.key):  # evicted since it was last used
@@ -70,22 +71,39 @@ class MemoryList:
             searched = tuple(memory for memory in visible if memory.id in allowed)
             allowed = frozenset(memory.id for memory in searched)
         try:
-            best = self._indexes.search(self.key, vector, allowed, decay.MATCH_LIMIT, settings.match_threshold)
+            best = self._indexes.search(self.key, vector, allowed, decay.MATCH_LIMIT, view.settings.match_threshold)
         except EmbeddingError as error:
             log.error("the list of %s cannot be searched: %s", self.key.owner, error)
             return ListScore(visible, failed=True)
         return ListScore(visible, searched, best)
 
-    def _visible(self, conversation: Conversation, settings: MemorySettings) -> tuple[Memory, ...]:
-        """Return what is usable there (D8), by id. No counter decides that: the answer holds until a memory changes."""
-        place = (conversation, settings)
+    def _visible(self, view: View) -> tuple[Memory, ...]:
+        """Return what is usable there (D8), by id.
+
+        No counter decides that, so that the answer holds until a memory changes; only tags look at what was said.
+        """
+        place = (view.conversation, view.settings, view.privacy)
         if place not in self._usable:
-            ids = tuple(memory.id for memory in self.memories.values() if usable(memory, conversation, settings))
+            untagged = (memory for memory in self.memories.values() if not memory.tags)
+            ids = tuple(memory.id for memory in untagged if usable(memory, view, Place.SEARCH))
             if len(self._usable) >= _PLACES:
                 self._usable.clear()
             self._usable[place] = None if len(ids) == len(self.memories) else ids
         chosen = self._usable[place]
-        return tuple(self.memories.values() if chosen is None else map(self.memories.__getitem__, chosen))
+        if chosen is None:
+            return tuple(self.memories.values())
+        tagged = [each for each in self._tagged() if usable(self.memories[each], view, Place.SEARCH)]
+        return tuple(map(self.memories.__getitem__, sorted((*chosen, *tagged)) if tagged else chosen))
+
+    def _tagged(self) -> tuple[int, ...]:
+        if self._with_tags is None:
+            self._with_tags = tuple(memory.id for memory in self.memories.values() if memory.tags)
+        return self._with_tags
+
+    def _changed(self) -> None:
+        """Forget what was found of the memories before one of them changed in more than its counters."""
+        self._usable.clear()
+        self._with_tags = None
 
     def follow(self, settlement: Settlement) -> None:
         """Bring the loaded counters to what the settlement made of the stored ones."""
@@ -96,7 +114,7 @@ class MemoryList:
         self.memories[memory.id] = memory
         self._indexes.drop(self.key, (memory.id,))
         self._without_vector.add(memory.id)
-        self._usable.clear()
+        self._changed()
 
     def drop(self, ids: Iterable[int]) -> None:
         """Remove memories."""
@@ -105,7 +123,7 @@ class MemoryList:
             self.memories.pop(memory_id, None)
         self._indexes.drop(self.key, gone)
         self._without_vector.difference_update(gone)
-        self._usable.clear()
+        self._changed()
 
     def put_vectors(self, vectors: Iterable[tuple[int, str, Vector]]) -> None:
         """Make memories searchable, each only if it still says what was embedded."""
@@ -144,10 +162,14 @@ class Lists:
             self._embed_missing()
         return self._loaded[key]
 
-    async def score(self, key: ListKey, request: Score) -> ListScore:
-        """Answer a search of a list. The vector that came with it shows that the embedder answers now (D17)."""
+    async def score(self, key: ListKey, request: Score, privacy: Privacy) -> ListScore:
+        """Answer a search of a list. The vector that came with it shows that the embedder answers now (D17).
+
+        `privacy`: the level of the list's owner.
+        """
         owned = await self.get(key)
-        score = await owned.score(request.conversation, request.settings, request.vector)
+        view = View(request.conversation, request.settings, privacy, request.heard)
+        score = await owned.score(view, request.vector)
         if request.vector is not None:
             self._embed_missing()
         return score

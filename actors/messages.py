@@ -12,6 +12,7 @@ from memory.model import Usage
 from memory.settings import MemorySettings
 from memory.types import Conversation, Draft, Exchange, Extraction, Match, Memory, Settlement
 from memory.window import Window
+from memory.words import NOTHING, Heard
 
 R = TypeVar("R")
 
@@ -55,6 +56,7 @@ class Score(Request[ListScore]):
     conversation: Conversation
     settings: MemorySettings
     vector: Vector | None
+    heard: Heard = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,7 @@ class ListMemories(Request[MemoryListing]):
     """List the user's durable memories over all personas (D18); user actor only."""
 
     conversation: Conversation
+    heard: Heard = NOTHING
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from actors.parts import Parts
 from actors.runtime import Context
 from actors.saving import save
 from memory.errors import EmbeddingError, StorageError
-from memory.types import ListKey, ScopeKind
+from memory.types import ListKey, Privacy, ScopeKind
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +25,7 @@ class ListOwner(Actor):
         super().__init__(context)
         self.parts = parts
         self.lists = Lists(parts, context.spawn)
+        self.privacy = Privacy.OPEN  # a room's memories are nobody's
 
     def unload(self) -> None:
         """Let go of the indexes."""
@@ -56,7 +57,7 @@ class ListOwner(Actor):
     async def _score(self, request: Score) -> ListScore:
         """Score a list; one that cannot be read fails the search (D7) and nothing else."""
         try:
-            return await self.lists.score(self.key(request.conversation.persona), request)
+            return await self.lists.score(self.key(request.conversation.persona), request, self.privacy)
         except (StorageError, EmbeddingError) as error:
             log.error("the list of %s cannot be read: %s", self.context.address, error)
             return ListScore(failed=True)

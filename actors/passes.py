@@ -18,8 +18,19 @@ from memory import promotion
 from memory.errors import ModelError
 from memory.events import IncomingKind, JournalEntry, JournalState
 from memory.settings import MemorySettings
-from memory.types import Conversation, Exchange, Extraction, ExtractionRequest, ListKey, Memory, Origin, ScopeKind
-from memory.visibility import usable
+from memory.types import (
+    Conversation,
+    Exchange,
+    Extraction,
+    ExtractionRequest,
+    ListKey,
+    Memory,
+    Origin,
+    Privacy,
+    ScopeKind,
+)
+from memory.visibility import Place, View, may_learn, usable
+from memory.words import Heard
 
 log = logging.getLogger(__name__)
 
@@ -47,11 +58,20 @@ class _Running:
 class PassQueue:
     """The passes of one user, by the journal number of their turn."""
 
-    def __init__(self, user_id: str, parts: Parts, lists: Lists, spawn: Callable[[Work], object]) -> None:
+    def __init__(
+        self,
+        user_id: str,
+        parts: Parts,
+        lists: Lists,
+        spawn: Callable[[Work], object],
+        privacy: Callable[[], Privacy],
+    ) -> None:
+        """`privacy`: tells the user's level now."""
         self._user_id = user_id
         self._parts = parts
         self._lists = lists
         self._spawn = spawn
+        self._privacy = privacy
         self._pending: dict[int, _Pending] = {}
         self._running: _Running | None = None
         self._forgotten_through = 0
@@ -136,10 +156,10 @@ class PassQueue:
                 self._spawn(self._ask(self._running))
 
     async def _start(self, seq: int, exchange: Exchange) -> _Running | None:
-        """Begin a pass (P2-P6): None when this user or room is not to be learned from now."""
+        """Begin a pass (P1-P6): None when this user or room is not to be learned from now."""
         settings = self._parts.settings.memory(exchange.room_id)
         now = self._parts.clock.now()
-        if not settings.enabled:
+        if not settings.enabled or not may_learn(self._user_id, self._privacy(), settings):
             return None
         async with self._parts.store.transaction() as tables:
             if not promotion.may_extract(await tables.memories.count_of_user(self._user_id), settings):
@@ -150,7 +170,8 @@ class PassQueue:
             memories = await tables.memories.of_list(self._key(exchange.persona))
             candidates = await tables.candidates.of_user(self._user_id)
         place = Conversation(exchange.room_id, exchange.private, self._user_id, exchange.persona)
-        shown = tuple(memory for memory in memories if usable(memory, place, settings))
+        view = View(place, settings, self._privacy(), Heard((exchange.said, exchange.answered)))
+        shown = tuple(memory for memory in memories if usable(memory, view, Place.EXTRACTION))
         return _Running(seq, exchange, settings, now, ExtractionRequest(exchange, shown, candidates))
 
     async def _ask(self, running: _Running) -> PassAnswered:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from memory.events import Answer, OutboxRow
 from memory.model import Prompt, Reply, ToolCall, ToolResult, ToolSpec, Usage
+from memory.quota import CommandQuota
 from memory.settings import ContextSettings, MemorySettings
 from memory.types import (
     Extraction,
@@ -45,6 +46,22 @@ class SettingsSource(Protocol):
 
     def persona(self, name: str) -> Persona:
         """Return the persona of that name, or `default` where it no longer exists."""
+        ...
+
+    def personas(self) -> tuple[str, ...]:
+        """Return the names of the configured personas, `default` first."""
+        ...
+
+    def admin(self, user_id: str) -> bool:
+        """Whether `matrix.admins` names this user."""
+        ...
+
+    def quota(self, command: str) -> CommandQuota | None:
+        """Return how often a command may be given by `limits.quotas`; None: nothing is set, its default holds."""
+        ...
+
+    def enforces_limits(self) -> bool:
+        """Whether a quota that is used up refuses; otherwise it is only logged."""
         ...
 
 
@@ -180,6 +197,10 @@ class Matrix(Protocol):
 
     def can_write_state(self, room_id: str, user_id: str) -> bool:
         """Whether this user's power level allows changing room state."""
+        ...
+
+    def power_level(self, room_id: str, user_id: str) -> int:
+        """Return this user's power level in a room, as last synced; room version 12 puts creators above all."""
         ...
 
     def render(self, answer: Answer) -> tuple[str, ...]:

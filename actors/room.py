@@ -23,9 +23,10 @@ from actors.typing_notice import TypingNotice
 from actors.welcome import welcome
 from actors.windows import Windows
 from memory.errors import ActorFailed, MatrixError, Refused, Stopping
-from memory.events import Caller, Incoming, IncomingKind, JournalEntry, JournalState, Recognised
+from memory.events import Caller, Incoming, IncomingKind, JournalEntry, JournalState, Recognised, Told
 from memory.text import blank
 from memory.types import Exchange, ScopeKind, TurnKind
+from memory.words import Heard
 
 log = logging.getLogger(__name__)
 
@@ -171,18 +172,38 @@ class RoomActor(ListOwner):
         event = entry.incoming
         try:
             with following(event.event_id):
-                place = conversation(event, await self._members(), self._persona)
-                told = await self.parts.dispatcher.run(command, Caller(event.sender, event.event_id, place))
+                told = await self.parts.dispatcher.run(command, await self._caller(event))
         except Refused as refusal:
-            told = self.parts.speaker(self.room_id).refusal(refusal)
+            told = Told(self.parts.speaker(self.room_id).refusal(refusal))
         except Stopping:
             raise
         except Exception:
             log.exception("the command of %s failed", event.event_id)
-            told = self.parts.speaker(self.room_id)("internal-error")
-        async with answering(self.parts, self.context.system, event, told, notice=True) as tables:
+            told = Told(self.parts.speaker(self.room_id)("internal-error"))
+        async with answering(self.parts, self.context.system, event, told.markdown, notice=True) as tables:
             await tables.journal.finish(event.event_id, JournalState.LEARNED)
         return _Done(event.event_id)
+
+    async def _caller(self, event: Incoming) -> Caller:
+        members = await self._members()
+        window = await self.context.system.ask(self.context.address, OpenWindow(event.thread_root, members))
+        changes_state = self.parts.matrix.can_write_state(self.room_id, event.sender)
+        level = self.parts.settings.memory(self.room_id).room_power_level
+        changes_list = (
+            changes_state if level is None else self.parts.matrix.power_level(self.room_id, event.sender) >= level
+        )
+        return Caller(
+            user_id=event.sender,
+            event_id=event.event_id,
+            conversation=conversation(event, members, self.parts.settings.persona(self._persona).name),
+            heard=Heard((*(entry.text for entry in window.entries), event.text)),
+            direct=event.direct,
+            reply_to=event.reply_to,
+            thread_root=event.thread_root,
+            admin=self.parts.settings.admin(event.sender),
+            changes_state=changes_state,
+            changes_list=changes_list,
+        )
 
     async def _members(self) -> frozenset[str]:
         """Return who is in the room; while that cannot be known, everybody is taken for a stranger."""

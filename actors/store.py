@@ -19,7 +19,7 @@ from memory.events import (
     Undecryptable,
 )
 from memory.model import Usage, UsageBy, UsageTotal
-from memory.types import Candidate, Draft, ListKey, Memory, Origin, Recall, Settlement
+from memory.types import Candidate, Draft, ListKey, Memory, Origin, Privacy, Recall, Settlement
 
 
 class JournalTable(Protocol):
@@ -229,7 +229,19 @@ class CandidateTable(Protocol):
 
 
 class UserTable(Protocol):
-    """Per-user counters of the rules."""
+    """What must be remembered of a user besides memories: counters of the rules, and the privacy level."""
+
+    async def privacy(self, user_id: str) -> Privacy:
+        """Return the user's privacy level, OPEN unless set (D8)."""
+        ...
+
+    async def set_privacy(self, user_id: str, privacy: Privacy) -> None:
+        """Set the user's privacy level."""
+        ...
+
+    async def silent(self, user_ids: Sequence[str]) -> frozenset[str]:
+        """Return which of these users are SILENT."""
+        ...
 
     async def add_promoting_pass(self, user_id: str) -> int:
         """Add one to the counter of passes that promoted (P13) and return it."""
@@ -257,6 +269,10 @@ class RoomTable(Protocol):
 
     async def persona(self, room_id: str) -> str:
         """Return the room's current persona, `default` unless set."""
+        ...
+
+    async def set_persona(self, room_id: str, persona: str) -> None:
+        """Set the room's current persona."""
         ...
 
 

@@ -30,6 +30,7 @@ from memory.settings import MemorySettings
 from memory.text import blank, visible
 from memory.types import Conversation, Persona, Recall, TurnKind, WindowEntry
 from memory.window import Window, owners_today, participants, present
+from memory.words import Heard
 
 log = logging.getLogger(__name__)
 
@@ -60,6 +61,11 @@ class Turn:
         """The message as the window and the prompt hold it."""
         event = self.entry.incoming
         return WindowEntry(event.event_id, event.sender, self.said, self.entry.received_at)
+
+    @property
+    def heard(self) -> Heard:
+        """What stands in the window, this message included: tags and lorebook keys are looked for in it."""
+        return Heard((*(entry.text for entry in self.window.entries), self.said))
 
     @property
     def conversation(self) -> Conversation:
@@ -164,7 +170,7 @@ class TurnRunner:
         self, turn: Turn, lists: Sequence[Address], settings: MemorySettings, vector: Vector | None
     ) -> dict[Address, ListScore]:
         """Ask every list; one that cannot be read says so, and the search failed (D7)."""
-        request = Score(turn.conversation, settings, vector)
+        request = Score(turn.conversation, settings, vector, turn.heard)
         answers = await asyncio.gather(
             *(self._system.ask(address, request) for address in lists), return_exceptions=True
         )

@@ -25,7 +25,8 @@ from actors.store import Tables
 from memory.errors import Refused
 from memory.text import checked_text
 from memory.types import Conversation, Memory, ScopeKind
-from memory.visibility import listed
+from memory.visibility import View, listed
+from memory.words import Heard
 
 
 class UserActor(ListOwner):
@@ -36,17 +37,19 @@ class UserActor(ListOwner):
     def __init__(self, context: Context, parts: Parts) -> None:
         super().__init__(context, parts)
         self.user_id = context.address.name
-        self._passes = PassQueue(self.user_id, parts, self.lists, context.spawn)
+        self._passes = PassQueue(self.user_id, parts, self.lists, context.spawn, lambda: self.privacy)
 
     async def load(self) -> None:
-        """Take up the passes that an earlier run or instance left undone."""
+        """Read the privacy level, and take up the passes that an earlier run or instance left undone."""
+        async with self.parts.store.transaction() as tables:
+            self.privacy = await tables.users.privacy(self.user_id)
         await self._passes.load()
 
     async def handle(self, message: object) -> object | None:
         """Dispatch one message; see actors/messages.py for what each means."""
         match message:
-            case ListMemories(conversation):
-                return await self._listing(conversation)
+            case ListMemories(conversation, heard):
+                return await self._listing(conversation, heard)
             case DeleteMemories(ids, effect):
                 return await self._delete(ids, effect)
             case EditMemory(memory_id, text, effect):
@@ -65,11 +68,11 @@ class UserActor(ListOwner):
                 return await super().handle(message)
         return None
 
-    async def _listing(self, conversation: Conversation) -> MemoryListing:
+    async def _listing(self, conversation: Conversation, heard: Heard) -> MemoryListing:
         settings = self.parts.settings.memory(conversation.room_id)
         async with self.parts.store.transaction() as tables:
             everything = await tables.memories.of_user(self.user_id)
-        return MemoryListing(*listed(everything, conversation, settings))
+        return MemoryListing(*listed(everything, View(conversation, settings, self.privacy, heard)))
 
     async def _delete(self, ids: tuple[int, ...], effect: EffectKey) -> Deleted:
         async with self.parts.store.transaction() as tables:

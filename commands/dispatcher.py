@@ -5,25 +5,38 @@ from __future__ import annotations
 from actors.ports import SettingsSource
 from commands import help as help_command
 from commands import memories, texts
+from commands.order import Handlers, Order
 from commands.parse import Call, parse
-from commands.ports import System
+from commands.ports import Configuring, System
 from commands.table import DEFAULT_PREFIX, TABLE, Table
-from commands.values import Ask, ClearMine, DeleteMine, EditMine, Help, ListMine, Misused, Unknown
-from memory.events import Caller, Recognised
+from commands.values import Ask, Misused, Unknown
+from memory.events import Caller, Recognised, Told
 from memory.types import TurnKind
 from texts.catalogue import Speaker
 
+HANDLERS = Handlers(help_command.handlers, memories.handlers)
+
 
 class CommandDispatcher:
-    """Recognises commands and carries them out; holds nothing but the prefix."""
+    """Recognises commands and carries them out; holds nothing but the prefix.
+
+    config: what `!config` sets with, None where nothing can be set in chat.
+    """
 
     def __init__(
-        self, system: System, settings: SettingsSource, *, prefix: str = DEFAULT_PREFIX, table: Table = TABLE
+        self,
+        system: System,
+        settings: SettingsSource,
+        *,
+        prefix: str = DEFAULT_PREFIX,
+        table: Table = TABLE,
+        config: Configuring | None = None,
     ) -> None:
         self._system = system
         self._settings = settings
         self._prefix = prefix
         self._table = table
+        self._config = config
 
     @property
     def prefix(self) -> str:
@@ -47,32 +60,22 @@ class CommandDispatcher:
             return Recognised(turn=TurnKind.ASK, text=call.value.text)
         return Recognised(command=call)
 
-    async def run(self, command: object, caller: Caller) -> str:
-        """Carry out what `recognise` gave and answer in Markdown, in the language of the room. Raises Refused."""
+    async def run(self, command: object, caller: Caller) -> Told:
+        """Carry out what `recognise` gave and answer in the language of the room. Raises Refused."""
         if not isinstance(command, Call):
             raise TypeError(f"not a command of this table: {type(command).__name__}")
         say = Speaker(self._settings.language(caller.conversation.room_id), prefix=self._prefix)
         for row in command.path:
             if not row.who.allows(caller):
                 raise texts.not_allowed(say, row)
-        return await self._carry_out(say, command, caller)
-
-    async def _carry_out(self, say: Speaker, call: Call, caller: Caller) -> str:
-        settings = self._settings.memory(caller.conversation.room_id)
-        match call.value:
-            case Help() as command:
-                return help_command.show(say, command, self._table, self._prefix)
-            case ListMine():
-                return await memories.show(say, caller, self._system, settings)
-            case DeleteMine() as command:
-                return await memories.delete(say, command, caller, self._system)
-            case EditMine() as command:
-                return await memories.edit(say, command, caller, self._system)
-            case ClearMine():
-                return await memories.clear(say, caller, self._system, settings)
+        match command.value:
             case Misused():
-                raise texts.misused(call.path, self._prefix)
+                raise texts.misused(command.path, self._prefix)
             case Unknown(word):
                 raise texts.unknown(say, word)
-            case Ask():
-                raise TypeError("a turn is taken by the room, not carried out as a command")
+            case value:
+                order = Order(
+                    say, caller, self._system, self._settings, self._config, self._table, command.path, self._prefix
+                )
+                told = await HANDLERS.of(value)(value, order)
+                return told if isinstance(told, Told) else Told(told)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from commands import texts
-from commands.table import Table, find
+from commands.order import Handlers, Order
+from commands.table import find
 from commands.values import Help
-from texts.catalogue import Speaker
+
+handlers = Handlers()
 
 
-def show(say: Speaker, command: Help, table: Table, prefix: str) -> str:
+@handlers.on(Help)
+async def show(command: Help, order: Order) -> str:
     """Return the help on every command or on one. Raises Refused when there is no such command."""
+    say, table, prefix = order.say, order.table, order.prefix
     if command.topic is None:
         return texts.help_on_all(say, table, prefix)
     name = command.topic.removeprefix(prefix).split()[:1]

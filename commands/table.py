@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from commands.arguments import read_ask, read_clear, read_delete, read_edit, read_help, read_list
 from commands.values import Value
 from memory.events import Caller
+from memory.quota import CommandQuota
 from texts.catalogue import Speaker
 
 DEFAULT_PREFIX = "!"
@@ -22,6 +23,9 @@ class Permission:
 
 
 ANYONE = Permission("who-everyone", lambda caller: True)
+ADMINS = Permission("who-admins", lambda caller: caller.admin)
+MODERATORS = Permission("who-moderators", lambda caller: caller.changes_state)
+EDITORS = Permission("who-editors", lambda caller: caller.changes_list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +33,8 @@ class Row:
     """One command or subcommand. Names and arguments are the same in every language.
 
     arguments: as usage shows them. help: the id of the text that says what it does. read: the text after the name -> a
-    value, None when it cannot be read. below: the subcommands, tried on the first word of that text.
+    value, None when it cannot be read. below: the subcommands, tried on the first word of that text. quota: how often
+    it may be given unless `limits.quotas` says otherwise; a subcommand without one counts with its command.
     """
 
     name: str
@@ -39,6 +44,7 @@ class Row:
     read: Callable[[str], Value | None]
     aliases: tuple[str, ...] = ()
     below: tuple[Row, ...] = ()
+    quota: CommandQuota | None = None
 
     def called(self, word: str) -> bool:
         """Whether a word names this row, in any case."""

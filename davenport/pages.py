@@ -90,7 +90,12 @@ def _rooms_in_config() -> str:
 
 
 def _room_lines() -> list[str]:
-    return [f'[{TABLE}."{EXAMPLE_ROOM}"]', *(f"{key.dotted} = {key.default}" for key in room_keys())]
+    return [f'[{TABLE}."{EXAMPLE_ROOM}"]', *(_room_line(key) for key in room_keys())]
+
+
+def _room_line(key: Key) -> str:
+    """Return a key with its default; one that has none is a comment."""
+    return f"# {key.dotted} =" if key.default is None else f"{key.dotted} = {key.default}"
 
 
 def _section(name: str, given: Mapping[str, str]) -> str:

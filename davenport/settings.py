@@ -70,6 +70,11 @@ class MatrixSection(Section):
             "live": True,
         },
     )
+    admins: Annotated[tuple[str, ...], Field(strict=False)] = Field(
+        default=(),
+        description="Users who may set settings in chat and whom no quota limits; * stands for anything.",
+        json_schema_extra={"allowed": 'a list of user ids or patterns such as "@*:example.org"', "live": True},
+    )
     ignore_users: Annotated[tuple[str, ...], Field(strict=False)] = Field(
         default=(),
         description="Users the bot never answers, such as bridged ghosts; * stands for anything.",
@@ -120,7 +125,7 @@ class StorageSection(Section):
 
 
 class LimitsSection(Section):
-    """How much of the machine's memory the bot takes, beside about 280 MB that it takes always."""
+    """How much memory the bot takes of the machine, beside about 280 MB that it takes always; what people may ask."""
 
     index_mb: int = Field(
         default=64,
@@ -138,6 +143,11 @@ class LimitsSection(Section):
     )
     idle_minutes: float = Field(
         default=10, gt=0, le=100_000, description="Minutes without a message after which a room or user is let go."
+    )
+    enforce: bool = Field(
+        default=True,
+        description="Refuse a command whose quota is used up; false only logs it.",
+        json_schema_extra={"live": True},
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -73,6 +73,29 @@ class MemorySection(Section):
     private_stays_private: bool = Field(
         default=RULES.private_stays_private,
         description="What was said in a direct room is not used in group rooms (D8).",
+    )
+    blacklist: Annotated[tuple[str, ...], Field(strict=False)] = Field(
+        default=RULES.blacklist,
+        description="People and rooms of whom nothing is learned and whose memories are not used (D8, P1); * stands "
+        "for anything.",
+        json_schema_extra={
+            "allowed": 'a list of user ids, room ids or patterns such as "@*:example.org"',
+            "scope": "room",
+        },
+    )
+    notices: Literal["room", "private", "off"] = Field(
+        default=RULES.notices,
+        description="Where it is said what was saved and forgotten (D12): in the room, to the person in private, or "
+        "nowhere.",
+        json_schema_extra={"scope": "room"},
+    )
+    room_power_level: int | None = Field(
+        default=None,
+        ge=-1_000_000,
+        le=1_000_000,
+        description="The power level that may change a room's list of memories; not set: the one that may change the "
+        "room's state.",
+        json_schema_extra={"scope": "room"},
     )
 
     def rules(self, embedder_threshold: float | None) -> MemorySettings:

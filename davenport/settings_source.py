@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import TypeVar
 
 from davenport.settings import RoomSettings, Settings
 from davenport.settings_section import Section
+from memory.quota import CommandQuota
 from memory.settings import ContextSettings, MemorySettings
 from memory.types import Persona
 
@@ -35,6 +37,8 @@ class ConfiguredSettings:
 
     def use(self, settings: Settings) -> None:
         """Put other settings in force: a pass or turn that has begun keeps what it read (P5)."""
+        self._admins = settings.matrix.admins
+        self._enforces = settings.limits.enforce
         self._everywhere = self._in_force(settings, RoomSettings())
         self._rooms = {room_id: self._in_force(settings, own) for room_id, own in settings.rooms.items()}
 
@@ -57,6 +61,22 @@ class ConfiguredSettings:
     def persona(self, name: str) -> Persona:
         """Return the persona of that name, or `default` where it no longer exists."""
         return Persona()
+
+    def personas(self) -> tuple[str, ...]:
+        """Return the names of the configured personas, `default` first."""
+        return ("default",)
+
+    def admin(self, user_id: str) -> bool:
+        """Whether `matrix.admins` names this user."""
+        return any(fnmatchcase(user_id, pattern) for pattern in self._admins)
+
+    def quota(self, command: str) -> CommandQuota | None:
+        """Return how often a command may be given by `limits.quotas`; None: nothing is set, its default holds."""
+        return None
+
+    def enforces_limits(self) -> bool:
+        """Whether a quota that is used up refuses; otherwise it is only logged."""
+        return self._enforces
 
     def _at(self, room_id: str) -> _InForce:
         return self._rooms.get(room_id, self._everywhere)

@@ -18,6 +18,7 @@ log = logging.getLogger(__name__)
 
 _TYPING_MS = 30_000
 _PAGE = 100
+_HIGHEST_LEVEL = 2**53 - 1  # of Matrix: what a canonical JSON integer holds
 _MOST_PAGES = 20
 _CLOCK_SLACK = timedelta(minutes=10)  # our clock against the homeserver's
 
@@ -98,6 +99,15 @@ class Sender:
             return True
         levels = room.power_levels
         return int(levels.get_user_level(user_id)) >= int(levels.defaults.state_default)
+
+    def power_level(self, room_id: str, user_id: str) -> int:
+        """Return this user's power level, as last synced; a creator's from room version 12 on is the highest."""
+        room = self._client.rooms.get(room_id)
+        if room is None:
+            return 0
+        if user_id in self._client.creators.get(room_id, frozenset()):
+            return _HIGHEST_LEVEL
+        return int(room.power_levels.get_user_level(user_id))
 
     def render(self, answer: Answer) -> tuple[str, ...]:
         """Turn an answer's Markdown into event contents (JSON texts)."""

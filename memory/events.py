@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from memory.types import Conversation, Recall, TurnKind
+from memory.words import NOTHING, Heard
 
 
 class IncomingKind(StrEnum):
@@ -141,6 +142,7 @@ class OutboxRow:
     created_at: datetime
     device_id: str = ""
     sent_event_id: str | None = None
+    attachment: bytes | None = None  # to be uploaded first; where it lies then goes into the content
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,12 +163,45 @@ class Totals:
 
 
 @dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file: its name, its media type and what is in it."""
+
+    name: str
+    media_type: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Caller:
-    """Who gave a command, by which event and where."""
+    """Who gave a command, by which event and where.
+
+    heard: what stands in the conversation's window. admin: `matrix.admins` names the caller. changes_state: the
+    caller's power level allows changing the room's state; changes_list: changing the room's list of memories.
+    """
 
     user_id: str
     event_id: str
     conversation: Conversation
+    heard: Heard = NOTHING
+    direct: bool = False
+    reply_to: str | None = None
+    thread_root: str | None = None
+    admin: bool = False
+    changes_state: bool = False
+    changes_list: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a command answers: Markdown for the room, and what goes to the caller's direct room with the bot.
+
+    private: Markdown that this room may not see; attachment: a file. Where the command was given in private both go
+    there anyway.
+    """
+
+    markdown: str
+    private: str = ""
+    attachment: Attachment | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +211,7 @@ class Recognised:
     turn: TurnKind | None = None
     text: str = ""
     command: object | None = None
+    name: str = ""  # of the command, as quotas know it
 
 
 class Dispatcher(Protocol):
@@ -194,8 +230,8 @@ class Dispatcher(Protocol):
         """
         ...
 
-    async def run(self, command: object, caller: Caller) -> str:
-        """Carry out a command value and return the answer in Markdown.
+    async def run(self, command: object, caller: Caller) -> Told:
+        """Carry out a command value and return what to answer.
 
         Raises Refused when it cannot be done.
         """

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
 class MemorySettings:
-    """The `memory.*` keys, with the defaults of RULES.md. `decay_enabled` is False too where no embedder is (D13)."""
+    """The `memory.*` keys, with the defaults of RULES.md. `decay_enabled` is False too where no embedder is (D13).
+
+    blacklist: globs of the ids of people and rooms whose memories are neither made by learning nor used (D8, P1).
+    notices: where it is said what was saved and forgotten (D12). room_power_level: who may change a room's list; None:
+    whoever may change the room's state.
+    """
 
     enabled: bool = True
     promotion_threshold: int = 2
@@ -20,6 +26,9 @@ class MemorySettings:
     capacity_room: int = 100
     capacity_personal: int = 100
     private_stays_private: bool = True
+    blacklist: tuple[str, ...] = ()
+    notices: Literal["room", "private", "off"] = "room"
+    room_power_level: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

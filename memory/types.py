@@ -42,6 +42,18 @@ class Source(StrEnum):
     MERGE = "merge"
 
 
+class Privacy(StrEnum):
+    """What a person lets the bot do with what they say (`!privacy`, D8, P1).
+
+    NO_MEMORY: nothing is learned, and their personal memories are not used. SILENT: besides, nothing they say is
+    answered or part of the context; commands still are.
+    """
+
+    OPEN = "open"
+    NO_MEMORY = "no-memory"
+    SILENT = "silent"
+
+
 class TurnKind(StrEnum):
     """Kinds of event that the bot answers with the model."""
 
@@ -220,11 +232,35 @@ class TakeUp:
 
 
 @dataclass(frozen=True, slots=True)
+class LoreEntry:
+    """One entry of a persona's lorebook: always in the prompt (D15), or when one of its keys occurs in the window."""
+
+    text: str
+    keys: tuple[str, ...] = ()
+    always_on: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Persona:
-    """A named character of the bot; only `default` exists until personas can be configured."""
+    """A named character of the bot, as operators configured it; `default` always exists.
+
+    attributes and always-on lorebook entries stand in every prompt and never rest (D15). answers_to: names that
+    address the bot at the beginning of a message in rooms where this persona is current.
+    """
 
     name: str = "default"
     prompt: str = ""
+    attributes: tuple[str, ...] = ()
+    lorebook: tuple[LoreEntry, ...] = ()
+    answers_to: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Which memories a reply was given (`!why`): those of the prompt's start and the tagged ones, and the recalled."""
+
+    memories: tuple[int, ...] = ()
+    recalled: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,10 @@ _MARK_ENCRYPTED = """
 INSERT INTO room_state (room_id, encrypted) VALUES (?, 1) ON CONFLICT (room_id) DO UPDATE SET encrypted = 1
 """
 
+_SET_PERSONA = """
+INSERT INTO room_state (room_id, persona) VALUES (?, ?) ON CONFLICT (room_id) DO UPDATE SET persona = excluded.persona
+"""
+
 
 class RoomRows:
     """Rows of `room_state`; a room without a row has the defaults."""
@@ -32,3 +36,7 @@ class RoomRows:
         """Return the room's current persona, `default` unless set."""
         row = await self._sql.row("SELECT persona FROM room_state WHERE room_id = ?", room_id)
         return _DEFAULT_PERSONA if row is None else str(row[0])
+
+    async def set_persona(self, room_id: str, persona: str) -> None:
+        """Set the room's current persona."""
+        await self._sql.run(_SET_PERSONA, room_id, persona)

@@ -1,7 +1,11 @@
-"""Counters per user."""
+"""Counters and privacy level per user."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+
+from memory.types import Privacy
 from storage.sql import Sql
 
 _COUNT_ONE_MORE = """
@@ -15,6 +19,15 @@ _FORGET_THROUGH = """
 INSERT INTO user_state (user_id, forgotten_through) SELECT ?, seq FROM journal WHERE event_id = ?
 ON CONFLICT (user_id) DO UPDATE SET forgotten_through = excluded.forgotten_through
 RETURNING forgotten_through
+"""
+
+
+_SET_PRIVACY = """
+INSERT INTO user_state (user_id, privacy) VALUES (?, ?) ON CONFLICT (user_id) DO UPDATE SET privacy = excluded.privacy
+"""
+_SILENT = """
+SELECT user_id FROM user_state
+WHERE user_id IN (SELECT value FROM json_each(?)) AND privacy = 'silent'
 """
 
 
@@ -38,3 +51,17 @@ class UserRows:
         """Return the journal number up to which nothing is to be learned any more, 0 when there is none (P20)."""
         row = await self._sql.row("SELECT forgotten_through FROM user_state WHERE user_id = ?", user_id)
         return 0 if row is None else int(row[0])
+
+    async def privacy(self, user_id: str) -> Privacy:
+        """Return the user's privacy level, OPEN unless set (D8)."""
+        row = await self._sql.row("SELECT privacy FROM user_state WHERE user_id = ?", user_id)
+        return Privacy.OPEN if row is None else Privacy(row[0])
+
+    async def set_privacy(self, user_id: str, privacy: Privacy) -> None:
+        """Set the user's privacy level."""
+        await self._sql.run(_SET_PRIVACY, user_id, privacy.value)
+
+    async def silent(self, user_ids: Sequence[str]) -> frozenset[str]:
+        """Return which of these users are SILENT."""
+        found = await self._sql.rows(_SILENT, json.dumps(list(user_ids)))
+        return frozenset(user_id for (user_id,) in found)

@@ -22,6 +22,7 @@ from davenport.clock import MovableClock
 from index.builtin import BuiltinEmbedder
 from index.faiss_index import FaissIndexes
 from memory.events import Incoming, IncomingKind, SyncBatch
+from memory.quota import CommandQuota
 from memory.settings import ContextSettings, MemorySettings
 from memory.types import Candidate, Extraction, ExtractionRequest, Memory, Persona
 from storage import Database
@@ -44,6 +45,10 @@ class TestSettings:
     window: ContextSettings = field(default_factory=ContextSettings)
     languages: dict[str, str] = field(default_factory=dict)  # by room id
     welcomes: bool = True
+    named: dict[str, Persona] = field(default_factory=dict)
+    admins: set[str] = field(default_factory=set)
+    quotas: dict[str, CommandQuota] = field(default_factory=dict)
+    enforce: bool = True
 
     def memory(self, room_id: str) -> MemorySettings:
         return self.rules
@@ -58,7 +63,19 @@ class TestSettings:
         return self.welcomes
 
     def persona(self, name: str) -> Persona:
-        return Persona(name)
+        return self.named.get(name, Persona())
+
+    def personas(self) -> tuple[str, ...]:
+        return ("default", *self.named)
+
+    def admin(self, user_id: str) -> bool:
+        return user_id in self.admins
+
+    def quota(self, command: str) -> CommandQuota | None:
+        return self.quotas.get(command)
+
+    def enforces_limits(self) -> bool:
+        return self.enforce
 
 
 class Bot:

@@ -20,6 +20,7 @@ class FakeMatrix:
         self.tries = 0
         self.joined: dict[str, set[str]] = defaultdict(set)
         self.admins: set[str] = set()
+        self.levels: dict[str, int] = {}
         self.typing_on: set[str] = set()
         self.typing_calls: list[bool] = []
         self.looked_for: list[str] = []
@@ -47,6 +48,9 @@ class FakeMatrix:
 
     def can_write_state(self, room_id: str, user_id: str) -> bool:
         return user_id in self.admins
+
+    def power_level(self, room_id: str, user_id: str) -> int:
+        return self.levels.get(user_id, 100 if user_id in self.admins else 0)
 
     def render(self, answer: Answer) -> tuple[str, ...]:
         content = {"body": answer.markdown, "answers": answer.event_id, "thread": answer.thread_root}

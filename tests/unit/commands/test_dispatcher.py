@@ -89,7 +89,7 @@ async def run(text: str, commands: CommandDispatcher) -> str:
     recognised = commands.recognise(text, meant=True)
     assert recognised is not None
     assert recognised.command is not None
-    return await commands.run(recognised.command, ANA)
+    return (await commands.run(recognised.command, ANA)).markdown
 
 
 async def refusal(text: str, commands: CommandDispatcher) -> str:

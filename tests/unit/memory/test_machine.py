@@ -30,7 +30,7 @@ from memory.types import (
     Source,
     WindowEntry,
 )
-from memory.visibility import usable
+from memory.visibility import Place, View, usable
 from memory.window import Window, extend, owners_today, present
 from tests.unit.memory.naive_model import NaiveModel
 
@@ -121,7 +121,7 @@ class RealRules:
         lists += [
             self.of_list(ScopeKind.PERSONAL, user, place.persona) for user in present(window, place.asker, members)
         ]
-        lists = [[one for one in each if usable(one, place, self.settings)] for each in lists]
+        lists = [[one for one in each if usable(one, View(place, self.settings), Place.SEARCH)] for each in lists]
         searched = [one for each in lists for one in each]
         rest = decay.rest_after(self.settings)
         active = sorted(one.id for one in searched if rest is None or not one.resting(rest))
@@ -156,7 +156,9 @@ class RealRules:
             return
         mine = [one for one in self.candidates.values() if one.user_id == user]
         personal = self.of_list(ScopeKind.PERSONAL, user, place.persona)
-        taken = promotion.take_up(extraction, mine, [one for one in personal if usable(one, place, self.settings)])
+        taken = promotion.take_up(
+            extraction, mine, [one for one in personal if usable(one, View(place, self.settings), Place.EXTRACTION)]
+        )
         touched = []
         for number in taken.reinforce:
             one = self.candidates[number]

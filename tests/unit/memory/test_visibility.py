@@ -4,13 +4,18 @@ from dataclasses import replace
 
 import pytest
 
+from memory import visibility
 from memory.settings import MemorySettings
-from memory.types import Conversation, ScopeKind
-from memory.visibility import listed, usable
+from memory.types import Conversation, Memory, ScopeKind
+from memory.visibility import Place, View, listed
 from tests.unit.memory.build import BAU, DIRECT, JUNO, PRIVATE, direct, group, memory, room_memory
 
 SETTINGS = MemorySettings()
 OPEN = MemorySettings(private_stays_private=False)
+
+
+def usable(memory: Memory, conversation: Conversation, settings: MemorySettings) -> bool:
+    return visibility.usable(memory, View(conversation, settings), Place.PROMPT)
 
 
 def test_d8_what_was_said_in_a_group_room_is_usable_everywhere() -> None:
@@ -46,11 +51,11 @@ def test_d8_a_direct_rooms_own_list_is_hidden_once_the_room_is_no_longer_private
 
 def test_d18_a_room_lists_what_is_usable_there_and_counts_the_rest() -> None:
     mine = [memory(3, persona="pirate"), memory(2, origin=PRIVATE), memory(1, scope=ScopeKind.GLOBAL, persona="")]
-    shown, hidden = listed(mine, group(), SETTINGS)
+    shown, hidden = listed(mine, View(group(), SETTINGS))
     assert [one.id for one in shown] == [1, 3]
     assert hidden == 1
 
 
 def test_d18_a_direct_room_lists_all() -> None:
-    shown, hidden = listed([memory(2, origin=PRIVATE), memory(1)], direct(), SETTINGS)
+    shown, hidden = listed([memory(2, origin=PRIVATE), memory(1)], View(direct(), SETTINGS))
     assert ([one.id for one in shown], hidden) == ([1, 2], 0)

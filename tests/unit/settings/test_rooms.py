@@ -50,7 +50,7 @@ def test_d13_the_switch_in_the_environment_holds_in_every_room(write_config: Wri
     assert settings.memory(ROOM).decay_enabled is False
 
 
-NAMES = "bot.language, memory.enabled, context.max_messages, context.timeout_minutes"
+NAMES = ", ".join(key.dotted for key in room_keys())
 
 
 @pytest.mark.parametrize(
