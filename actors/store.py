@@ -19,7 +19,7 @@ from memory.events import (
     Undecryptable,
 )
 from memory.model import Usage, UsageBy, UsageTotal
-from memory.types import Candidate, Draft, ListKey, Memory, Origin, Privacy, Recall, Settlement
+from memory.types import Candidate, Draft, Given, ListKey, Memory, Origin, Privacy, Recall, Settlement
 
 
 class JournalTable(Protocol):
@@ -82,8 +82,8 @@ class JournalTable(Protocol):
         """Note what this turn's search found (D2)."""
         ...
 
-    async def answered(self, event_id: str, answer: str, state: JournalState, at: datetime) -> None:
-        """Note the answer and the new state (`answered` or `learned`)."""
+    async def answered(self, event_id: str, answer: str, state: JournalState, at: datetime, given: Given = ...) -> None:
+        """Note the answer, which memories it was given, and the new state (`answered` or `learned`)."""
         ...
 
     async def finish(self, event_id: str, state: JournalState) -> None:

@@ -29,13 +29,17 @@ class Toolbox:
         conversation: Conversation,
         settings: MemorySettings,
         now: datetime,
+        *,
+        shown: frozenset[int] = frozenset(),
     ) -> None:
+        """`shown`: ids of the asker's own memories in this prompt."""
         self._parts = parts
         self._system = system
         self._event = event
         self._conversation = conversation
         self._settings = settings
         self._now = now
+        self._shown = shown
 
     async def run(self, call: ToolCall) -> ToolResult:
         """Carry out one call. Wrong arguments and refusals are error results and never had an effect (P16).

@@ -22,13 +22,14 @@ from actors.ports import Vector
 from actors.runtime import ActorSystem
 from actors.tools import TOOLS, Toolbox
 from memory import decay
+from memory.contents import Contents, choose
 from memory.errors import ActorFailed, BudgetSpent, EmbeddingError, ModelError, ModelKeyMissing, ModelPaused
 from memory.events import Incoming, JournalEntry, JournalState
 from memory.model import Prompt, Reply, Usage
 from memory.prompt import build_prompt
 from memory.settings import MemorySettings
 from memory.text import blank, visible
-from memory.types import Conversation, Persona, Recall, TurnKind, WindowEntry
+from memory.types import Conversation, Given, Persona, Recall, TurnKind, WindowEntry
 from memory.window import Window, owners_today, participants, present
 from memory.words import Heard
 
@@ -82,6 +83,15 @@ class Answered:
     members: frozenset[str]
 
 
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """What the model is asked with. searched: this turn's search succeeded, now or before a restart (D7)."""
+
+    prompt: Prompt
+    contents: Contents
+    searched: bool
+
+
 class TurnRunner:
     """Runs turns; holds nothing between them."""
 
@@ -96,13 +106,14 @@ class TurnRunner:
         event = turn.entry.incoming
         settings = self._parts.settings.memory(event.room_id)
         with timed(self._metrics, "own"):
-            prompt = await self._prompt(turn, settings, now)
+            prepared = await self._prepare(turn, settings, now)
         log.debug("asking the model", extra={"event_id": event.event_id})
-        toolbox = Toolbox(self._parts, self._system, event, turn.conversation, settings, now)
+        shown = prepared.contents.owned_by(event.sender)
+        toolbox = Toolbox(self._parts, self._system, event, turn.conversation, settings, now, shown=shown)
         try:
             await self._parts.spending.check(self._parts.store, now.date())
             async with turn.typing:
-                reply = await self._parts.model.reply(prompt, TOOLS, toolbox.run)
+                reply = await self._parts.model.reply(prepared.prompt, TOOLS, toolbox.run)
                 if blank(visible(reply.text)):
                     raise ModelError("the model answered with nothing that can be seen", reply.usage)
         except ModelError as error:
@@ -110,9 +121,9 @@ class TurnRunner:
             say = self._parts.speaker(event.room_id)
             await self._fail(turn, say(_TOLD.get(type(error), "model-failed")), error.usage)
             return None
-        return await self._answer(turn, reply)
+        return await self._answer(turn, reply, prepared.contents.given)
 
-    async def _prompt(self, turn: Turn, settings: MemorySettings, now: datetime) -> Prompt:
+    async def _prepare(self, turn: Turn, settings: MemorySettings, now: datetime) -> _Prepared:
         event = turn.entry.incoming
         people = participants(turn.window, event.sender)
         here = present(turn.window, event.sender, turn.members)
@@ -122,19 +133,21 @@ class TurnRunner:
         left = [Address("user", user) for user in people if user not in here]
         scores |= await self._scores(turn, left, settings, None)
         usable = {address.name: score.usable for address, score in scores.items()}
-        recalled = recall.recalled if recall is not None else ()
-        found = {m.id: m for memories in usable.values() for m in memories if m.id in recalled} if recalled else {}
+        contents = choose(
+            room=usable.get(event.room_id, ()),
+            people=[(user, usable.get(user, ())) for user in people],
+            recalled=recall.recalled if recall is not None else (),
+            rest_after_days=decay.rest_after(settings),
+        )
         with timed(self._metrics, "prompt"):
-            return build_prompt(
+            prompt = build_prompt(
                 persona=turn.persona,
-                room=usable.get(event.room_id, ()),
-                people=[(user, usable.get(user, ())) for user in people],
-                recalled=[found[memory_id] for memory_id in recalled if memory_id in found],
-                rest_after_days=decay.rest_after(settings),
+                contents=contents,
                 history=turn.window.entries,
                 message=turn.message,
                 today=now.date(),
             )
+        return _Prepared(prompt, contents, searched=recall is not None)
 
     async def _search(
         self, turn: Turn, lists: Sequence[Address], settings: MemorySettings, now: datetime
@@ -204,12 +217,12 @@ class TurnRunner:
             await self._system.tell(address, Settled(settlement))
         return recall
 
-    async def _answer(self, turn: Turn, reply: Reply) -> Answered:
+    async def _answer(self, turn: Turn, reply: Reply, given: Given) -> Answered:
         event = turn.entry.incoming
         now = self._parts.clock.now()
         with timed(self._metrics, "store"):
             async with answering(self._parts, self._system, event, reply.text) as tables:
-                await tables.journal.answered(event.event_id, reply.text, JournalState.ANSWERED, now)
+                await tables.journal.answered(event.event_id, reply.text, JournalState.ANSWERED, now, given)
                 recorded = await self._parts.spending.of_reply(tables, event, reply.usage, now)
             self._parts.spending.committed(recorded)
         entry = replace(

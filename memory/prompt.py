@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 
-from memory import decay
+from memory.contents import Contents
 from memory.model import Block, Prompt, PromptMessage
 from memory.text import clean, fence, visible
 from memory.types import Memory, Persona, ScopeKind, WindowEntry
@@ -44,38 +44,32 @@ ABOUT_ROOM = "this room"
 def build_prompt(
     *,
     persona: Persona,
-    room: Sequence[Memory],
-    people: Sequence[tuple[str, Sequence[Memory]]],
-    recalled: Sequence[Memory],
-    rest_after_days: int | None,
+    contents: Contents,
     history: Sequence[WindowEntry],
     message: WindowEntry,
     today: date,
 ) -> Prompt:
     """Build what the model is sent for the reply to `message` (D14).
 
-    room, people: the usable memories of the room and of each participant, in the order the participants joined the
-    window, all as they stood before this turn's search; resting ones are left out here (D5). recalled: the resting
-    memories that the search matched (D6). rest_after_days: None when decay is off, so that nothing rests (D13).
-    history: the window without `message`. today: the UTC date.
+    contents: the memories. history: the window without `message`. today: the UTC date.
 
     At most four cache breakpoints: after system text and persona, room memories, personal memories, and the history.
     """
-    apart = frozenset(memory.id for memory in recalled)
-
-    def active(memories: Iterable[Memory]) -> list[Memory]:
-        return [memory for memory in decay.active(memories, rest_after_days) if memory.id not in apart]
-
     instructions = [Block(SYSTEM_TEXT), *([Block(persona.prompt)] if persona.prompt.strip() else [])]
-    of_room = _memory_block("memories", ABOUT_ROOM, active(room))
-    of_people = [_memory_block("memories", user_id, active(memories)) for user_id, memories in people]
+    of_room = _memory_block("memories", ABOUT_ROOM, contents.room)
+    of_people = [_memory_block("memories", user_id, memories) for user_id, memories in contents.people]
     system = (
         *_with_breakpoint(instructions),
         *_with_breakpoint(of_room),
         *_with_breakpoint([block for blocks in of_people for block in blocks]),
     )
     earlier = _with_breakpoint_on_last(_messages(history))
-    beside = [*_recalled_blocks(recalled), Block(f"Today is {today.isoformat()} (UTC)."), _said(message)]
+    beside = [
+        *_beside("memories", contents.tagged),
+        *_beside("recalled_memories", contents.recalled),
+        Block(f"Today is {today.isoformat()} (UTC)."),
+        _said(message),
+    ]
     return Prompt(system, tuple(_merged([*earlier, PromptMessage("user", tuple(beside))])))
 
 
@@ -92,14 +86,12 @@ def _memory_block(tag: str, about: str, memories: Sequence[Memory]) -> list[Bloc
     return [Block(fence(tag, "\n" + "\n".join(lines) + "\n", about=about))]
 
 
-def _recalled_blocks(recalled: Sequence[Memory]) -> list[Block]:
-    """Return one block for each subject of the recalled memories, the room first, then people by user id."""
-    subjects = {_about(memory) for memory in recalled}
+def _beside(tag: str, memories: Sequence[Memory]) -> list[Block]:
+    """Return one block for each subject of the memories, the room first, then people by user id."""
+    subjects = {_about(memory) for memory in memories}
     ordered = sorted(subjects, key=lambda about: (about != ABOUT_ROOM, about))
     return [
-        block
-        for about in ordered
-        for block in _memory_block("recalled_memories", about, [m for m in recalled if _about(m) == about])
+        block for about in ordered for block in _memory_block(tag, about, [m for m in memories if _about(m) == about])
     ]
 
 

@@ -8,8 +8,9 @@ from datetime import date, datetime
 
 from memory.errors import StorageError
 from memory.events import Incoming, IncomingKind, JournalEntry, JournalState, SyncBatch, Undecryptable
-from memory.types import Match, Recall
+from memory.types import Given, Match, Recall
 from storage.codec import read_time, read_time_or_none, storable, storable_or_none, time_text
+from storage.given import NOTHING_GIVEN, write_given
 from storage.rooms import RoomRows
 from storage.sql import Row, Sql, Value
 
@@ -54,13 +55,14 @@ SELECT 1 FROM journal
 WHERE room_id = ? AND kind = 'joined' AND state = 'learned' AND received_at >= ? AND event_id <> ?
 """
 _RETRACT = """
-UPDATE journal SET body = '', text = '', said = NULL, answer = NULL, raw = NULL, session_id = NULL,
+UPDATE journal SET body = '', text = '', said = NULL, answer = NULL, given = NULL, raw = NULL, session_id = NULL,
     state = CASE WHEN state IN ('undecrypted', 'received') THEN 'ignored' WHEN state = 'answered' THEN 'learned'
         ELSE state END
 WHERE event_id = ?
 """
 _RETRACT_ANSWER = """
-UPDATE journal SET answer = NULL, state = CASE state WHEN 'answered' THEN 'learned' ELSE state END WHERE event_id = ?
+UPDATE journal SET answer = NULL, given = NULL, state = CASE state WHEN 'answered' THEN 'learned' ELSE state END
+WHERE event_id = ?
 """
 _PRUNE = """
 UPDATE journal SET body = '', text = '', said = NULL, answer = NULL
@@ -144,11 +146,12 @@ class JournalRows:
         """Note what this turn's search found (D2)."""
         await self._update(event_id, "recall = ?", _recall_json(recall))
 
-    async def answered(self, event_id: str, answer: str, state: JournalState, at: datetime) -> None:
-        """Note the answer and the new state (`answered` or `learned`)."""
-        await self._update(
-            event_id, "answer = ?, state = ?, answered_at = ?", storable(answer), state.value, time_text(at)
-        )
+    async def answered(
+        self, event_id: str, answer: str, state: JournalState, at: datetime, given: Given = NOTHING_GIVEN
+    ) -> None:
+        """Note the answer, which memories it was given, and the new state (`answered` or `learned`)."""
+        values = (storable(answer), state.value, time_text(at), write_given(given))
+        await self._update(event_id, "answer = ?, state = ?, answered_at = ?, given = ?", *values)
 
     async def finish(self, event_id: str, state: JournalState) -> None:
         """Set a final state (`learned`, `ignored` or `failed`); an ignored event keeps no text."""

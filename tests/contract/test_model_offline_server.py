@@ -18,6 +18,7 @@ from llm.extraction import output_format
 from llm.offline.brain import OfflineServer
 from llm.settings import LlmSettings
 from llm.tools import SAVE_MEMORY, save_memory_arguments
+from memory.contents import choose
 from memory.model import Prompt, ToolCall, ToolResult
 from memory.prompt import build_prompt
 from memory.types import (
@@ -61,10 +62,12 @@ def memory(number: int, text: str) -> Memory:
 def prompt(said: str, *memories: Memory, recalled: tuple[Memory, ...] = ()) -> Prompt:
     return build_prompt(
         persona=Persona(),
-        room=[],
-        people=[("@anna:hs", memories)],
-        recalled=recalled,
-        rest_after_days=7,
+        contents=choose(
+            room=[],
+            people=[("@anna:hs", (*memories, *recalled))],
+            recalled=[m.id for m in recalled],
+            rest_after_days=7,
+        ),
         history=[],
         message=WindowEntry("$1", "@anna:hs", said, NOW),
         today=NOW.date(),

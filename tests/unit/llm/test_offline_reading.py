@@ -9,6 +9,7 @@ from llm.extraction import extraction_prompt, output_format
 from llm.offline.reading import is_extraction, read_extraction, read_reply
 from llm.tools import SAVE_MEMORY
 from llm.wire import messages_of, system_of, tools_of
+from memory.contents import choose
 from memory.model import Prompt
 from memory.prompt import build_prompt
 from memory.types import Candidate, Exchange, ExtractionRequest, Memory, Origin, Persona, ScopeKind, Source, WindowEntry
@@ -45,13 +46,15 @@ def body_of(prompt: Prompt) -> dict[str, Any]:
 def reply_body(said: str, recalled: tuple[Memory, ...] = ()) -> dict[str, Any]:
     prompt = build_prompt(
         persona=Persona(),
-        room=[memory(1, "Meets on Fridays", "!r:hs", ScopeKind.ROOM)],
-        people=[
-            ("@anna:hs", [memory(2, "Cat is named <Mochi> & Co")]),
-            ("@bau:hs", [memory(3, "Lives in Bern", "@bau:hs")]),
-        ],
-        recalled=list(recalled),
-        rest_after_days=7,
+        contents=choose(
+            room=[memory(1, "Meets on Fridays", "!r:hs", ScopeKind.ROOM)],
+            people=[
+                ("@anna:hs", [memory(2, "Cat is named <Mochi> & Co"), *recalled]),
+                ("@bau:hs", [memory(3, "Lives in Bern", "@bau:hs")]),
+            ],
+            recalled=[m.id for m in recalled],
+            rest_after_days=7,
+        ),
         history=[WindowEntry("$0", "@bau:hs", "earlier", NOW), WindowEntry("$0", None, "answer", NOW)],
         message=WindowEntry("$1", "@anna:hs", said, NOW),
         today=NOW.date(),
