@@ -20,6 +20,7 @@ from memory.events import (
 )
 from memory.model import Usage, UsageBy, UsageTotal
 from memory.types import Candidate, Draft, Given, ListKey, Memory, Origin, Privacy, Recall, Settlement
+from memory.undo import Kept, Taken
 
 
 class JournalTable(Protocol):
@@ -169,6 +170,22 @@ class MemoryTable(Protocol):
         """Set text and protection (D11), drop the stale vectors, leave the counters."""
         ...
 
+    async def set_visibility(self, memory: Memory) -> None:
+        """Write whether a memory is shared, its rooms and its tags, and nothing else of it (D8, D11)."""
+        ...
+
+    async def make_global(self, memory_id: int) -> Memory:
+        """Let a memory hold for every persona, which protects it (D11); counters, text and vectors stay."""
+        ...
+
+    async def reword(self, memory: Memory) -> None:
+        """Write the text, protection and date of change of a memory, and drop the stale vectors."""
+        ...
+
+    async def restore(self, kept: Sequence[Kept]) -> None:
+        """Bring deleted memories back under their ids, with their mentions and without vectors."""
+        ...
+
     async def delete(self, ids: Sequence[int]) -> None:
         """Delete memories with their vectors; mentions of them go too."""
         ...
@@ -292,6 +309,30 @@ class EffectTable(Protocol):
         ...
 
 
+class UndoTable(Protocol):
+    """One step back for each owner, a user or a room: what their last command took away."""
+
+    async def as_they_are(self, ids: Sequence[int]) -> tuple[Kept, ...]:
+        """Return those of the memories that exist, with their mentions, by id: to be kept before they change."""
+        ...
+
+    async def keep(self, owner: str, event_id: str, at: datetime, taken: Taken) -> None:
+        """Keep what a command took away in place of what was kept before; calls of one event make one step."""
+        ...
+
+    async def take(self, owner: str, since: datetime) -> Taken | None:
+        """Return and delete what was kept at or after this moment; None: there is nothing (any more)."""
+        ...
+
+    async def prune(self, before: datetime, after: datetime) -> int:
+        """Delete what was kept before one moment, or after another (by a clock that was wrong); return how many."""
+        ...
+
+    async def forget_event(self, owner: str, event_id: str) -> None:
+        """Let what only this event had taught go from what is kept, and the row when nothing is left."""
+        ...
+
+
 class UsageTable(Protocol):
     """Tokens spent."""
 
@@ -387,6 +428,11 @@ class Tables(Protocol):
     @property
     def overview(self) -> OverviewTable:
         """Sums for operators."""
+        ...
+
+    @property
+    def undo(self) -> UndoTable:
+        """One step back for each owner."""
         ...
 
 

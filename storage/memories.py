@@ -6,36 +6,26 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from memory.errors import StorageError
-from memory.types import Draft, ListKey, Memory, Origin, ScopeKind, Settlement, Source
-from storage.codec import (
-    Vector,
-    date_of,
-    ids_json,
-    read_date,
-    read_texts,
-    read_time,
-    read_time_or_none,
-    read_vectors,
-    storable,
-    time_text,
-    vector_blob,
-)
-from storage.sql import Row, Sql
+from memory.types import Draft, ListKey, Memory, Settlement
+from memory.undo import Kept
+from storage.codec import Vector, date_of, ids_json, read_vectors, storable, time_text, vector_blob
+from storage.memory_codec import COLUMNS, NAMES, decode, decode_all, encode, texts_json
+from storage.sql import Sql
 
-_COLUMNS = (
-    "id, scope_kind, scope_id, persona, text, source, protected, unused_days, counted_on, last_matched_at, mentions, "
-    "first_seen, created_at, updated_at, origin_room, origin_event, origin_private, shared, rooms, tags"
-)
 # A room id is never a user id, so that only personal lists find global memories here.
 _IN_LIST = "scope_id = ? AND (scope_kind = 'global' OR (scope_kind = ? AND persona = ?))"
 _OF_USER = "scope_id = ? AND scope_kind IN ('personal', 'global')"
-_SELECT = f"SELECT {_COLUMNS} FROM memories"
+_SELECT = f"SELECT {COLUMNS} FROM memories"
 _INSERT = f"""
 INSERT INTO memories (scope_kind, scope_id, persona, text, source, protected, counted_on, mentions,
                       first_seen, created_at, updated_at, origin_room, origin_event, origin_private)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING {_COLUMNS}
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING {COLUMNS}
 """
-_EDIT = f"UPDATE memories SET text = ?, protected = 1, updated_at = ? WHERE id = ? RETURNING {_COLUMNS}"
+_RESTORE = f"INSERT INTO memories ({COLUMNS}) VALUES ({', '.join('?' * len(NAMES))})"
+_EDIT = f"UPDATE memories SET text = ?, protected = 1, updated_at = ? WHERE id = ? RETURNING {COLUMNS}"
+_MAKE_GLOBAL = f"""
+UPDATE memories SET scope_kind = 'global', persona = '', protected = 1 WHERE id = ? RETURNING {COLUMNS}
+"""
 _IDS = "id IN (SELECT value FROM json_each(?))"
 _USED = f"UPDATE memories SET unused_days = 0, last_matched_at = ?, counted_on = ? WHERE {_IDS}"
 # The guard makes turns that overlap count like turns one after the other: whoever comes second adds nothing (D4).
@@ -57,10 +47,6 @@ AND NOT EXISTS (SELECT 1 FROM embeddings WHERE memory_id = memories.id AND model
 """
 _FLOAT_BYTES = 4
 
-# Enum(value) costs more than the rest of a row.
-_SCOPES = {kind.value: kind for kind in ScopeKind}
-_SOURCES = {source.value: source for source in Source}
-
 
 class MemoryRows:
     """Rows of `memories` and `embeddings`."""
@@ -70,11 +56,11 @@ class MemoryRows:
 
     async def of_list(self, key: ListKey) -> tuple[Memory, ...]:
         """Return a list's memories by id: for a personal list that persona's and the user's global ones."""
-        return _decode_all(await self._sql.rows(f"{_SELECT} WHERE {_IN_LIST} ORDER BY id", *_list_values(key)))
+        return decode_all(await self._sql.rows(f"{_SELECT} WHERE {_IN_LIST} ORDER BY id", *_list_values(key)))
 
     async def of_user(self, user_id: str) -> tuple[Memory, ...]:
         """Return personal and global memories of a user over all personas, by id."""
-        return _decode_all(await self._sql.rows(f"{_SELECT} WHERE {_OF_USER} ORDER BY id", user_id))
+        return decode_all(await self._sql.rows(f"{_SELECT} WHERE {_OF_USER} ORDER BY id", user_id))
 
     async def count_of_user(self, user_id: str) -> int:
         """Count what P3 counts: personal and global memories over all personas."""
@@ -90,7 +76,7 @@ class MemoryRows:
 
     async def get(self, ids: Sequence[int]) -> tuple[Memory, ...]:
         """Return those of the ids that exist, by id."""
-        return _decode_all(await self._sql.rows(f"{_SELECT} WHERE {_IDS} ORDER BY id", ids_json(ids)))
+        return decode_all(await self._sql.rows(f"{_SELECT} WHERE {_IDS} ORDER BY id", ids_json(ids)))
 
     async def insert(self, draft: Draft, now: datetime) -> Memory:
         """Save a memory and return it: unused_days 0, counted_on today, created and updated now (D1).
@@ -115,7 +101,7 @@ class MemoryRows:
             draft.origin.event,
             draft.origin.private,
         )
-        return _decode(row)
+        return decode(row)
 
     async def edit(self, memory_id: int, text: str, now: datetime) -> Memory:
         """Set text and protection (D11), drop the stale vectors, leave the counters. StorageError: no such memory."""
@@ -123,7 +109,39 @@ class MemoryRows:
         if row is None:
             raise StorageError(f"memory {memory_id} does not exist")
         await self._sql.run("DELETE FROM embeddings WHERE memory_id = ?", memory_id)
-        return _decode(row)
+        return decode(row)
+
+    async def set_visibility(self, memory: Memory) -> None:
+        """Write whether a memory is shared, its rooms and its tags, and nothing else of it (D8, D11)."""
+        await self._sql.run(
+            "UPDATE memories SET shared = ?, rooms = ?, tags = ? WHERE id = ?",
+            memory.shared,
+            texts_json(memory.rooms),
+            texts_json(memory.tags),
+            memory.id,
+        )
+
+    async def make_global(self, memory_id: int) -> Memory:
+        """Let a memory hold for every persona, which protects it (D11); counters, text and vectors stay."""
+        (row,) = await self._sql.rows(_MAKE_GLOBAL, memory_id)
+        return decode(row)
+
+    async def reword(self, memory: Memory) -> None:
+        """Write the text, protection and date of change of a memory, and drop the stale vectors."""
+        await self._sql.run(
+            "UPDATE memories SET text = ?, protected = ?, updated_at = ? WHERE id = ?",
+            storable(memory.text),
+            memory.protected,
+            time_text(memory.updated_at),
+            memory.id,
+        )
+        await self._sql.run("DELETE FROM embeddings WHERE memory_id = ?", memory.id)
+
+    async def restore(self, kept: Sequence[Kept]) -> None:
+        """Bring deleted memories back under their ids, with their mentions and without vectors."""
+        await self._sql.many(_RESTORE, [encode(each.memory) for each in kept])
+        mentions = [(event_id, each.memory.id) for each in kept for event_id in each.mentioned_by]
+        await self._sql.many("INSERT INTO mentions (event_id, memory_id) VALUES (?, ?)", mentions)
 
     async def delete(self, ids: Sequence[int]) -> None:
         """Delete memories with their vectors; mentions of them go too."""
@@ -160,40 +178,8 @@ class MemoryRows:
         ((end,),) = await self._sql.rows(_PAGE_END, after, span)
         if end is None:
             return (), None
-        return _decode_all(await self._sql.rows(_WITHOUT_VECTOR, after, end, model_id)), end
+        return decode_all(await self._sql.rows(_WITHOUT_VECTOR, after, end, model_id)), end
 
 
 def _list_values(key: ListKey) -> tuple[str, str, str]:
     return key.owner, key.kind.value, key.persona
-
-
-def _decode_all(rows: Iterable[Row]) -> tuple[Memory, ...]:
-    return tuple([_decode(row) for row in rows])
-
-
-def _decode(row: Row) -> Memory:
-    """Read a row of `_COLUMNS`."""
-    (
-        memory_id, scope, scope_id, persona, text, source, protected, unused_days, counted_on, last_matched_at,
-        mentions, first_seen, created_at, updated_at, origin_room, origin_event, origin_private, shared, rooms, tags,
-    ) = row  # fmt: skip
-    return Memory(
-        id=memory_id,
-        scope=_SCOPES[scope],
-        scope_id=scope_id,
-        persona=persona,
-        text=text,
-        source=_SOURCES[source],
-        protected=bool(protected),
-        unused_days=unused_days,
-        counted_on=read_date(counted_on),
-        last_matched_at=read_time_or_none(last_matched_at),
-        mentions=mentions,
-        first_seen=read_time(first_seen),
-        created_at=read_time(created_at),
-        updated_at=read_time(updated_at),
-        origin=Origin(origin_room, origin_event, bool(origin_private)),
-        shared=bool(shared),
-        rooms=read_texts(rooms),
-        tags=read_texts(tags),
-    )

@@ -13,6 +13,7 @@ from storage.outbox import OutboxRows
 from storage.overview import OverviewRows
 from storage.rooms import RoomRows
 from storage.sql import Sql
+from storage.undo import UndoRows
 from storage.usage import UsageRows
 from storage.users import UserRows
 
@@ -31,6 +32,7 @@ class Tables:
     usage: UsageRows
     account: AccountRows
     overview: OverviewRows
+    undo: UndoRows
 
     @classmethod
     def over(cls, sql: Sql) -> Tables:
@@ -46,4 +48,5 @@ class Tables:
             usage=UsageRows(sql),
             account=AccountRows(sql),
             overview=OverviewRows(sql),
+            undo=UndoRows(sql),
         )
