@@ -11,22 +11,24 @@ from dataclasses import dataclass
 
 from actors.actor import Address
 from actors.answers import answering
+from actors.commanding import CommandRunner, members_of
+from actors.gate import Gate
 from actors.lanes import Job, Lanes
-from actors.messages import Deliver, Flush, OpenWindow, TakenBack, TurnBegan, TurnOver, Wake
+from actors.messages import Deliver, Flush, OpenWindow, TurnBegan, TurnOver, Wake
 from actors.owner import ListOwner
 from actors.parts import Parts
 from actors.passes import exchange_of
 from actors.runtime import Context
+from actors.taking_back import TakingBack
 from actors.tracing import following
-from actors.turn import Answered, Turn, TurnRunner, conversation
+from actors.turn import Answered, Turn, TurnRunner
 from actors.typing_notice import TypingNotice
 from actors.welcome import welcome
 from actors.windows import Windows
-from memory.errors import ActorFailed, MatrixError, Refused, Stopping
-from memory.events import Caller, Incoming, IncomingKind, JournalEntry, JournalState, Recognised, Told
+from memory.errors import Stopping
+from memory.events import Incoming, IncomingKind, JournalEntry, JournalState, Recognised
 from memory.text import blank
 from memory.types import Exchange, ScopeKind, TurnKind
-from memory.words import Heard
 
 log = logging.getLogger(__name__)
 
@@ -48,10 +50,12 @@ class RoomActor(ListOwner):
         super().__init__(context, parts)
         self.room_id = context.address.name
         self._turns = TurnRunner(parts, context.system)
+        self._commands = CommandRunner(self.room_id, parts, context.system)
+        self._gate = Gate(parts, context.system)
         self._typing = TypingNotice(self.room_id, parts.matrix, context.spawn)
         self._lanes = Lanes()
         self._windows = Windows(self.room_id, parts)
-        self._gone: set[str] = set()
+        self._taking_back = TakingBack(parts, context, self._windows)
         self._persona = "default"
 
     async def load(self) -> None:
@@ -95,7 +99,7 @@ class RoomActor(ListOwner):
     async def _sort(self, entry: JournalEntry) -> None:
         """Decide what a journalled event means and queue it; one that is already queued is left alone."""
         event = entry.incoming
-        if event.event_id in self._lanes.by_event or event.event_id in self._gone:
+        if event.event_id in self._lanes.by_event or event.event_id in self._taking_back.gone:
             return
         if event.kind is IncomingKind.JOINED:
             await welcome(entry, self.parts, self.context.system)
@@ -112,6 +116,8 @@ class RoomActor(ListOwner):
         if meaning is None:
             await self._finish(entry, JournalState.IGNORED)
             await self._tell_over(entry, None)  # its actor may have taken it for a turn when it loaded
+            return
+        if not await self._gate.admits(entry, meaning):
             return
         if meaning.turn is not None:
             await self.context.system.tell(Address("user", event.sender), TurnBegan(entry.seq, event.event_id))
@@ -147,7 +153,7 @@ class RoomActor(ListOwner):
         event = job.entry.incoming
         with following(event.event_id):
             try:
-                members = await self._members()
+                members = await members_of(self.room_id, self.parts)
                 turn = Turn(
                     entry=job.entry,
                     kind=kind,
@@ -169,49 +175,9 @@ class RoomActor(ListOwner):
         return _Done(event.event_id, answered)
 
     async def _command(self, entry: JournalEntry, command: object) -> _Done:
-        event = entry.incoming
-        try:
-            with following(event.event_id):
-                told = await self.parts.dispatcher.run(command, await self._caller(event))
-        except Refused as refusal:
-            told = Told(self.parts.speaker(self.room_id).refusal(refusal))
-        except Stopping:
-            raise
-        except Exception:
-            log.exception("the command of %s failed", event.event_id)
-            told = Told(self.parts.speaker(self.room_id)("internal-error"))
-        async with answering(self.parts, self.context.system, event, told.markdown, notice=True) as tables:
-            await tables.journal.finish(event.event_id, JournalState.LEARNED)
-        return _Done(event.event_id)
-
-    async def _caller(self, event: Incoming) -> Caller:
-        members = await self._members()
-        window = await self.context.system.ask(self.context.address, OpenWindow(event.thread_root, members))
-        changes_state = self.parts.matrix.can_write_state(self.room_id, event.sender)
-        level = self.parts.settings.memory(self.room_id).room_power_level
-        changes_list = (
-            changes_state if level is None else self.parts.matrix.power_level(self.room_id, event.sender) >= level
-        )
-        return Caller(
-            user_id=event.sender,
-            event_id=event.event_id,
-            conversation=conversation(event, members, self.parts.settings.persona(self._persona).name),
-            heard=Heard((*(entry.text for entry in window.entries), event.text)),
-            direct=event.direct,
-            reply_to=event.reply_to,
-            thread_root=event.thread_root,
-            admin=self.parts.settings.admin(event.sender),
-            changes_state=changes_state,
-            changes_list=changes_list,
-        )
-
-    async def _members(self) -> frozenset[str]:
-        """Return who is in the room; while that cannot be known, everybody is taken for a stranger."""
-        try:
-            return await self.parts.matrix.members(self.room_id)
-        except MatrixError as error:
-            log.warning("the members of %s cannot be had: %s", self.room_id, error)
-            return frozenset()
+        persona = self.parts.settings.persona(self._persona).name
+        await self._commands.run(entry.incoming, command, persona)
+        return _Done(entry.incoming.event_id)
 
     async def _apologise(self, entry: JournalEntry) -> None:
         told = self.parts.speaker(self.room_id)("internal-error")
@@ -230,7 +196,7 @@ class RoomActor(ListOwner):
             self._windows.add(answered.entry, answered.members)
         await self._tell_over(job.entry, exchange)
         for edit in job.edits:
-            await self._take_back(edit, job.entry)
+            await self._taking_back.carry_out(edit, job.entry)
         self._advance(event_id)
 
     async def _tell_over(self, entry: JournalEntry, exchange: Exchange | None) -> None:
@@ -254,62 +220,21 @@ class RoomActor(ListOwner):
 
     async def _retract(self, entry: JournalEntry) -> None:
         """Take in an edit or a redaction. An edit waits for the answer being worked on; a redaction stops it."""
-        event = entry.incoming
-        async with self.parts.store.transaction() as tables:
-            target = await tables.journal.get(event.target or "")
-            answers = None if target is not None else await tables.outbox.answers(event.target or "")
-        if answers is not None and event.kind is IncomingKind.REDACTION:
-            await self._take_back_answer(entry, answers)
-            return
-        if target is None or not _may_take_back(event, target.incoming):
-            await self._finish(entry, JournalState.IGNORED)
+        target = await self._taking_back.target(entry)
+        if target is None:
             return
         job = self._lanes.by_event.get(target.incoming.event_id)
-        if job is not None and event.kind is IncomingKind.EDIT:
+        if job is not None and entry.incoming.kind is IncomingKind.EDIT:
             job.edits.append(entry)
             return
         if job is not None:
-            if job.task is not None:
-                job.task.cancel()
-            await self._finish(target, JournalState.FAILED)
-            await self._tell_over(target, None)
-            self._advance(target.incoming.event_id)
-        await self._take_back(entry, target)
+            await self._stop(job, JournalState.FAILED)
+        await self._taking_back.carry_out(entry, target)
 
-    async def _take_back(self, entry: JournalEntry, target: JournalEntry) -> None:
-        """Let a message leave the context at once, and then, as a task, what was learned only from it."""
-        event_id = target.incoming.event_id
-        self._windows.leave(target)
-        self._gone.add(event_id)
-        async with self.parts.store.transaction() as tables:
-            await tables.journal.retract(event_id)
-            if entry.incoming.kind is IncomingKind.REDACTION:
-                await tables.outbox.retract(event_id)
-        await self._flush()
-        self.context.spawn(self._unlearn(entry, target))
-
-    async def _unlearn(self, entry: JournalEntry, target: JournalEntry) -> None:
-        event_id = target.incoming.event_id
-        try:
-            await self.context.system.ask(Address("user", target.incoming.sender), TakenBack(event_id))
-        except ActorFailed:
-            log.exception("what %s taught is still to be taken back; the next start tries again", event_id)
-            return
-        await self._finish(entry, JournalState.LEARNED)
-
-    async def _take_back_answer(self, entry: JournalEntry, event_id: str) -> None:
-        """Let an answer of the bot's own that was redacted leave the context; what was asked goes with it."""
-        async with self.parts.store.transaction() as tables:
-            answered = await tables.journal.get(event_id)
-            await tables.journal.retract_answer(event_id)
-            await tables.outbox.retract(event_id)
-            await tables.journal.finish(entry.incoming.event_id, JournalState.LEARNED)
-        if answered is not None:
-            self._windows.leave(answered)
-
-
-def _may_take_back(event: Incoming, target: Incoming) -> bool:
-    """Whether an edit or redaction concerns a message of this room; only its author edits a message."""
-    if target.room_id != event.room_id or target.kind is not IncomingKind.MESSAGE:
-        return False
-    return event.kind is IncomingKind.REDACTION or event.sender == target.sender
+    async def _stop(self, job: Job, state: JournalState) -> None:
+        """End a job before its answer."""
+        if job.task is not None:
+            job.task.cancel()
+        await self._finish(job.entry, state)
+        await self._tell_over(job.entry, None)
+        self._advance(job.entry.incoming.event_id)
