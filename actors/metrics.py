@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter
 
-from actors.ports import Change, Metrics, PassOutcome, SendOutcome, Stage, TurnOutcome
+from actors.ports import Change, Metrics, PassOutcome, QuotaKind, SendOutcome, Stage, TurnOutcome
 from memory.types import TurnKind
 
 
@@ -26,6 +26,9 @@ class NoMetrics:
         """Do nothing."""
 
     def send(self, outcome: SendOutcome) -> None:
+        """Do nothing."""
+
+    def quota(self, command: str, kind: QuotaKind, *, enforced: bool) -> None:
         """Do nothing."""
 
 

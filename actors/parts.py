@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from actors.metrics import NoMetrics
 from actors.ports import Embedder, Matrix, Metrics, Model, ScopeIndexes, SettingsSource
+from actors.quotas import Quotas
 from actors.spending import Spending
 from actors.store import Store
 from memory.events import Dispatcher
@@ -28,6 +29,7 @@ class Parts:
     clock: Clock
     metrics: Metrics = field(default_factory=NoMetrics)
     spending: Spending = field(default_factory=lambda: Spending(BudgetSettings()))
+    quotas: Quotas = field(default_factory=Quotas)
 
     def speaker(self, room_id: str) -> Speaker:
         """Return who speaks the language of a room, as set now."""

@@ -70,6 +70,7 @@ Stage = Literal["embed", "score", "settle", "prompt", "own", "store"]
 PassOutcome = Literal["applied", "failed", "dropped", "skipped"]
 Change = Literal["promoted", "saved", "recalled", "deleted"]
 SendOutcome = Literal["sent", "retried", "kept", "refused"]
+QuotaKind = Literal["user", "room"]
 
 
 class Metrics(Protocol):
@@ -93,6 +94,10 @@ class Metrics(Protocol):
 
     def send(self, outcome: SendOutcome) -> None:
         """Count an attempt to send: taken, to be tried again, kept for later or refused for good."""
+        ...
+
+    def quota(self, command: str, kind: QuotaKind, *, enforced: bool) -> None:
+        """Count a try over a quota; not `enforced`: it was let through. `command`: a name of the table."""
         ...
 
 

@@ -8,9 +8,11 @@ from commands import memories, texts
 from commands.order import Handlers, Order
 from commands.parse import Call, parse
 from commands.ports import Configuring, System
+from commands.quotas import limit_of, name_of
 from commands.table import DEFAULT_PREFIX, TABLE, Table
 from commands.values import Ask, Misused, Unknown
 from memory.events import Caller, Recognised, Told
+from memory.quota import Limit
 from memory.types import TurnKind
 from texts.catalogue import Speaker
 
@@ -56,9 +58,14 @@ class CommandDispatcher:
         call = parse(text, self._prefix, self._table)
         if call is None or (isinstance(call.value, Unknown) and not meant):
             return None
+        name = name_of(call.path)
         if isinstance(call.value, Ask):
-            return Recognised(turn=TurnKind.ASK, text=call.value.text)
-        return Recognised(command=call)
+            return Recognised(turn=TurnKind.ASK, text=call.value.text, name=name)
+        return Recognised(command=call, name=name)
+
+    def limit(self, name: str) -> Limit:
+        """Return what a try of this command counts against: `limits.quotas`, else the table, else DEFAULT."""
+        return limit_of(name, self._table, self._settings.quota)
 
     async def run(self, command: object, caller: Caller) -> Told:
         """Carry out what `recognise` gave and answer in the language of the room. Raises Refused."""

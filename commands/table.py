@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from commands.arguments import read_ask, read_clear, read_delete, read_edit, read_help, read_list
 from commands.values import Value
 from memory.events import Caller
-from memory.quota import CommandQuota
-from texts.catalogue import Speaker
+from memory.quota import CommandQuota, per_minutes
 
 DEFAULT_PREFIX = "!"
 
@@ -54,7 +53,7 @@ class Row:
 Table = tuple[Row, ...]
 
 TABLE: Table = (
-    Row("ask", "TEXT", ANYONE, "help-ask", read_ask),
+    Row("ask", "TEXT", ANYONE, "help-ask", read_ask, quota=per_minutes(10, user=30, room=120)),
     Row(
         "memories",
         "",
@@ -82,28 +81,3 @@ def lines(row: Row, prefix: str, parent: str = "") -> Iterator[tuple[str, Row]]:
     yield f"{name} {row.arguments}".rstrip(), row
     for child in row.below:
         yield from lines(child, prefix, name)
-
-
-PAGE_HEAD = """\
-# Commands
-
-Written from `commands/table.py` and `texts/davenport.pot` by `make pages`; change them there.
-
-Commands begin with the prefix set by `matrix.command_prefix`, here `!`. Upper and lower case make no difference, and
-ids may be written `3`, `#3` or `3,`. In a room, words that are not commands of this bot get no answer, since other bots
-may share the prefix; in a direct room, or after a mention, they get a hint. Names of commands are the same in every
-language of the bot.
-
-| Command | What it does | Who may | Also written |
-|---|---|---|---|
-"""
-
-
-def commands_page() -> str:
-    """Return docs/commands.md."""
-    say = Speaker()
-    rows = (entry for row in TABLE for entry in lines(row, DEFAULT_PREFIX))
-    return PAGE_HEAD + "".join(
-        f"| `{usage}` | {say(row.help)} | {say(row.who.label)} | {', '.join(f'`{alias}`' for alias in row.aliases)} |\n"
-        for usage, row in rows
-    )

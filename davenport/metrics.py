@@ -16,6 +16,7 @@ from actors.ports import (
     Embedder,
     Model,
     PassOutcome,
+    QuotaKind,
     SendOutcome,
     Stage,
     ToolRunner,
@@ -89,6 +90,12 @@ TABLE = (
     ),
     Metric("davenport_outbox_rows", "gauge", "Events that wait to be sent."),
     Metric("davenport_outbox_oldest_seconds", "gauge", "How long the oldest of them has waited; 0 when there is none."),
+    Metric(
+        "davenport_quota_exceeded_total",
+        "counter",
+        "Tries over a quota, of a user or a room; logged: limits.enforce is off, and they were let through.",
+        ("command", "quota", "outcome"),
+    ),
     Metric("davenport_sync_batches_total", "counter", "Sync batches taken in."),
     Metric("davenport_sync_events_total", "counter", "Events in them."),
     Metric("davenport_sync_age_seconds", "gauge", "Time since the last batch was stored; -1 before the first."),
@@ -131,6 +138,10 @@ class PrometheusMetrics:
     def send(self, outcome: SendOutcome) -> None:
         """Count an attempt to send."""
         self._count("davenport_outbox_sends_total", 1, outcome)
+
+    def quota(self, command: str, kind: QuotaKind, *, enforced: bool) -> None:
+        """Count a try over a quota."""
+        self._count("davenport_quota_exceeded_total", 1, command, kind, "refused" if enforced else "logged")
 
     def batch(self, events: int) -> None:
         """Count a sync batch with its events."""

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from commands.table import commands_page
+from commands.page import commands_page
 from davenport.settings_fields import Key, keys, sections, toml
 from davenport.settings_rooms import EXAMPLE_ROOM, TABLE, room_keys
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
+from memory.quota import Limit
 from memory.types import Conversation, Recall, TurnKind
 from memory.words import NOTHING, Heard
 
@@ -68,6 +69,8 @@ class Incoming:
 class JournalEntry:
     """A journalled event with what became of it. `seq` is the order of arrival and so the order of turns.
 
+    in_context: whether it may stand in a conversation window (`!forget`, `!privacy silent`).
+
     `received_at` and `answered_at` are moments of our own clock, unlike `incoming.sent_at`.
     """
 
@@ -80,6 +83,7 @@ class JournalEntry:
     said: str | None = None  # the text that was asked, without prefix or mention
     answer: str | None = None  # the Markdown that was answered
     answered_at: datetime | None = None
+    in_context: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +123,8 @@ class SyncBatch:
 class Answer:
     """Markdown on its way to a room: where it goes and which event it answers. `notice`: a status line (m.notice).
 
-    recipient: who is answered and mentioned; None where it is said to the whole room, and so is no reply.
+    recipient: who is answered and mentioned; None where it is said to the whole room, and so is no reply. attachment: a
+    file that follows the words.
     """
 
     room_id: str
@@ -128,6 +133,7 @@ class Answer:
     markdown: str
     thread_root: str | None = None
     notice: bool = False
+    attachment: Attachment | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +217,7 @@ class Recognised:
     turn: TurnKind | None = None
     text: str = ""
     command: object | None = None
-    name: str = ""  # of the command, as quotas know it
+    name: str = ""  # of the command as typed, "memories del", in the spelling of the table
 
 
 class Dispatcher(Protocol):
@@ -228,6 +234,10 @@ class Dispatcher(Protocol):
         `meant`: the message is for this bot anyway (a direct room, a mention), so that a command it does not know is
         recognised in order to be refused with a hint.
         """
+        ...
+
+    def limit(self, name: str) -> Limit:
+        """Return what a try of this command counts against, as set now: its own quota, or that of one above it."""
         ...
 
     async def run(self, command: object, caller: Caller) -> Told:

@@ -45,6 +45,9 @@ class Counting:
     def send(self, outcome: str) -> None:
         self.seen["send", outcome] += 1
 
+    def quota(self, command: str, kind: str, *, enforced: bool) -> None:
+        self.seen["quota", command, kind, enforced] += 1
+
 
 @pytest.fixture
 def counting(bot: Bot) -> Counting:

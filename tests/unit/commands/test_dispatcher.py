@@ -104,7 +104,7 @@ def test_it_is_the_dispatcher_that_the_room_actor_knows() -> None:
 
 
 def test_ask_is_a_turn() -> None:
-    assert dispatcher().recognise("!ask how is Mochi?") == Recognised(turn=TurnKind.ASK, text="how is Mochi?")
+    assert dispatcher().recognise("!ask how is Mochi?") == Recognised(turn=TurnKind.ASK, text="how is Mochi?", name="ask")
 
 
 async def test_an_unknown_word_is_another_bots_unless_the_message_is_meant_for_this_one() -> None:

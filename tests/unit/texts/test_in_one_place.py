@@ -25,7 +25,7 @@ NOT_TO_PEOPLE = {"memory/prompt.py", "matrix/person.py", "matrix/probe.py"}
 NOT_SAID = {
     "actors/embedding.py": ("A short text, to learn whether the model answers",),
     "actors/spending.py": ("by llm.prices",),  # for the log
-    "commands/table.py": ("# Commands",),  # the head of docs/commands.md
+    "commands/page.py": ("# Commands",),  # the head of docs/commands.md
     "matrix/cross_signing.py": ("other clients may refuse",),  # for the log
     "matrix/formatting.py": ("blockquote caption", "a b br"),  # names of tags
 }

@@ -1,0 +1,79 @@
+"""Whether a turn or command may begin, by the quotas of its person and its room; what is refused is answered here."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+
+from actors.actor import Address
+from actors.answers import answering
+from actors.messages import TurnOver
+from actors.parts import Parts
+from actors.ports import QuotaKind
+from actors.quotas import Over
+from actors.runtime import ActorSystem
+from memory.events import JournalEntry, JournalState, Recognised
+from texts.catalogue import Speaker
+
+log = logging.getLogger(__name__)
+
+_REFUSED: dict[QuotaKind, str] = {"user": "quota-user", "room": "quota-room"}  # ids of texts
+_SHORT = timedelta(seconds=90)  # waits up to this are told in seconds
+_LONG = timedelta(minutes=90)  # and up to this in minutes
+
+
+class Gate:
+    """What a room actor asks before it begins a turn or a command."""
+
+    def __init__(self, parts: Parts, system: ActorSystem) -> None:
+        self._parts = parts
+        self._system = system
+
+    async def admits(self, entry: JournalEntry, meaning: Recognised) -> bool:
+        """Count a try, or refuse it: then it is answered at most once for each wait, and teaches nothing.
+
+        Admins (`matrix.admins`) have no quota and do not count. `limits.enforce` off: what is over is only logged.
+        """
+        event, settings = entry.incoming, self._parts.settings
+        if settings.admin(event.sender):
+            return True
+        name = meaning.name or (meaning.turn.value if meaning.turn is not None else "")
+        over = self._parts.quotas.take(self._parts.dispatcher.limit(name), entry, self._parts.clock.now())
+        if over is None:
+            return True
+        enforced = settings.enforces_limits()
+        self._parts.metrics.quota(over.command, over.kind, enforced=enforced)
+        log.warning(
+            "%s over the quota of its %s%s",
+            *(over.command, over.kind, "" if enforced else ", let through"),
+            extra={"event_id": event.event_id, "room_id": event.room_id, "user_id": event.sender},
+        )
+        if enforced:
+            await self._refuse(entry, meaning, over)
+        return not enforced
+
+    async def _refuse(self, entry: JournalEntry, meaning: Recognised, over: Over) -> None:
+        """Finish an event that is refused; its person's actor may have taken it for a turn when it loaded."""
+        event, now = entry.incoming, self._parts.clock.now()
+        state = JournalState.LEARNED if meaning.turn is None else JournalState.FAILED
+        if self._parts.quotas.tells(over, event.sender, now):
+            say = self._parts.speaker(event.room_id)
+            told = say(_REFUSED[over.kind], wait=wait_text(say, over.again - now))
+            async with answering(self._parts, self._system, event, told, notice=True) as tables:
+                await tables.journal.finish(event.event_id, state)
+        else:
+            async with self._parts.store.transaction() as tables:
+                await tables.journal.finish(event.event_id, state)
+        await self._system.tell(Address("user", event.sender), TurnOver(entry.seq, event.event_id, None))
+
+
+def wait_text(say: Speaker, wait: timedelta) -> str:
+    """Say how long to wait, rounded up: in seconds, minutes or hours."""
+    for text_id, unit, most in (("wait-seconds", 1, _SHORT), ("wait-minutes", 60, _LONG)):
+        if wait <= most:
+            return say(text_id, n=_rounded_up(wait, unit))
+    return say("wait-hours", n=_rounded_up(wait, 3600))
+
+
+def _rounded_up(wait: timedelta, seconds: int) -> int:
+    return max(1, -(-wait // timedelta(seconds=seconds)))
