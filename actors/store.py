@@ -71,6 +71,12 @@ class JournalTable(Protocol):
         """
         ...
 
+    async def leave_context(self, before: str, *, room_id: str | None = None, sender: str | None = None) -> int:
+        """Let what was said in a room, or by a person anywhere, before an event leave every conversation window for
+        good, answered or not; return the event's journal number.
+        """
+        ...
+
     async def welcomed(self, room_id: str, since: datetime, besides: str) -> bool:
         """Whether the bot came into a room at or after `since` and greeted it, by another event than `besides`."""
         ...
@@ -115,7 +121,15 @@ class OutboxTable(Protocol):
         ...
 
     async def pending(self, room_id: str | None = None) -> tuple[OutboxRow, ...]:
-        """Return rows not yet confirmed, in order of insertion."""
+        """Return rows not yet confirmed, in order of insertion, without their attachments."""
+        ...
+
+    async def first(self, room_id: str) -> OutboxRow | None:
+        """Return the row of a room that is to be sent next, with its attachment; None: there is none."""
+        ...
+
+    async def uploaded(self, txn_id: str, content: str) -> None:
+        """Put in the content that says where a row's file lies; the file itself goes."""
         ...
 
     async def sent(self, txn_id: str, event_id: str) -> None:
@@ -127,11 +141,11 @@ class OutboxTable(Protocol):
         ...
 
     async def retract(self, event_id: str) -> None:
-        """Blank the answer to an event: what was sent keeps its id alone, what was not is never sent."""
+        """Blank the answer to an event: what was sent keeps its id alone, what was not is never sent; files go."""
         ...
 
     async def answers(self, sent_event_id: str) -> str | None:
-        """Return the event that one of the bot's own events answers, None when it is not known (any more)."""
+        """Return the event of the same room that one of the bot's own events answers, None when it is not known."""
         ...
 
     async def prune(self, before: datetime) -> int:
@@ -168,6 +182,10 @@ class MemoryTable(Protocol):
 
     async def edit(self, memory_id: int, text: str, now: datetime) -> Memory:
         """Set text and protection (D11), drop the stale vectors, leave the counters."""
+        ...
+
+    async def protect(self, memory_id: int) -> Memory:
+        """Set protection (D11) and nothing else, so that text, vectors and counters stay."""
         ...
 
     async def set_visibility(self, memory: Memory) -> None:
@@ -286,6 +304,10 @@ class RoomTable(Protocol):
 
     async def persona(self, room_id: str) -> str:
         """Return the room's current persona, `default` unless set."""
+        ...
+
+    async def personas(self, room_ids: Sequence[str]) -> dict[str, str]:
+        """Return the current persona of each of these rooms, `default` unless set."""
         ...
 
     async def set_persona(self, room_id: str, persona: str) -> None:

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from datetime import date, datetime
+from collections.abc import Sequence
+from datetime import datetime
 
 from memory.errors import StorageError
-from memory.events import Incoming, IncomingKind, JournalEntry, JournalState, SyncBatch, Undecryptable
-from memory.types import Given, Match, Recall
-from storage.codec import read_time, read_time_or_none, storable, storable_or_none, time_text
+from memory.events import Incoming, JournalEntry, JournalState, SyncBatch, Undecryptable
+from memory.types import Given, Recall
+from storage.codec import read_time, storable, time_text
+from storage.entries import COLUMNS, decode, decode_all, encode, encode_waiting, write_recall
 from storage.given import NOTHING_GIVEN, write_given
 from storage.rooms import RoomRows
-from storage.sql import Row, Sql, Value
+from storage.sql import Sql, Value
 
-_COLUMNS = (
-    "seq, event_id, room_id, sender, kind, sent_at, body, text, target, thread_root, reply_to, addressed, direct, "
-    "alone, state, received_at, persona, recall, said, answer, answered_at"
-)
-_SELECT = f"SELECT {_COLUMNS} FROM journal"
+_SELECT = f"SELECT {COLUMNS} FROM journal"
 _INSERT = """
 INSERT INTO journal (event_id, room_id, sender, kind, sent_at, body, text, target, thread_root, reply_to,
                      addressed, direct, alone, state, received_at)
@@ -47,8 +44,14 @@ AND room_id = coalesce(?, room_id) AND sender = coalesce(?, sender) ORDER BY seq
 # +seq: sorting the few recent turns is cheaper than walking back through the room for turns there may not be.
 _WINDOW = f"""
 {_SELECT} WHERE room_id = ? AND thread_root IS ? AND answered_at >= ?
-AND said IS NOT NULL AND answer IS NOT NULL AND state IN ('answered', 'learned')
+AND said IS NOT NULL AND answer IS NOT NULL AND state IN ('answered', 'learned') AND in_context
 ORDER BY +seq DESC LIMIT ?
+"""
+# What is answered, or still to be: all the rest has no text to show.
+_LEAVE_CONTEXT = """
+UPDATE journal SET in_context = 0
+WHERE seq < (SELECT seq FROM journal WHERE event_id = ?) AND in_context
+AND (said IS NOT NULL OR state = 'received') AND
 """
 _WELCOMED = """
 SELECT 1 FROM journal
@@ -98,7 +101,7 @@ class JournalRows:
         await self._sql.run(_SET_NEXT_BATCH, batch.next_batch)
         if not received:
             return ()
-        return _decode_all(await self._sql.rows(f"{_SELECT} WHERE seq > ? AND state = 'received' ORDER BY seq", last))
+        return decode_all(await self._sql.rows(f"{_SELECT} WHERE seq > ? AND state = 'received' ORDER BY seq", last))
 
     async def known(self, event_ids: Sequence[str]) -> frozenset[str]:
         """Return which of these event ids are journalled."""
@@ -117,11 +120,11 @@ class JournalRows:
     async def get(self, event_id: str) -> JournalEntry | None:
         """Return one entry, or None."""
         row = await self._sql.row(f"{_SELECT} WHERE event_id = ?", event_id)
-        return None if row is None else _decode(row)
+        return None if row is None else decode(row)
 
     async def unfinished(self, *, room_id: str | None = None, sender: str | None = None) -> tuple[JournalEntry, ...]:
         """Return entries in `received` or `answered`, of one room or one sender where named, in order of arrival."""
-        return _decode_all(await self._sql.rows(_UNFINISHED, room_id, sender))
+        return decode_all(await self._sql.rows(_UNFINISHED, room_id, sender))
 
     async def window(
         self, room_id: str, thread_root: str | None, since: datetime, limit: int
@@ -132,7 +135,17 @@ class JournalRows:
         none.
         """
         found = await self._sql.rows(_WINDOW, room_id, thread_root, time_text(since), limit)
-        return _decode_all(reversed(found))
+        return decode_all(reversed(found))
+
+    async def leave_context(self, before: str, *, room_id: str | None = None, sender: str | None = None) -> int:
+        """Let what was said in a room, or by a person anywhere, before an event leave every conversation window for
+        good, answered or not; return the event's journal number.
+        """
+        if room_id is not None:
+            await self._sql.run(f"{_LEAVE_CONTEXT} room_id = ?", before, room_id)
+        if sender is not None:
+            await self._sql.run(f"{_LEAVE_CONTEXT} sender = ?", before, sender)
+        return await self._seq(before)
 
     async def welcomed(self, room_id: str, since: datetime, besides: str) -> bool:
         """Whether the bot came into a room at or after `since` and greeted it, by another event than `besides`."""
@@ -144,7 +157,7 @@ class JournalRows:
 
     async def record_recall(self, event_id: str, recall: Recall) -> None:
         """Note what this turn's search found (D2)."""
-        await self._update(event_id, "recall = ?", _recall_json(recall))
+        await self._update(event_id, "recall = ?", write_recall(recall))
 
     async def answered(
         self, event_id: str, answer: str, state: JournalState, at: datetime, given: Given = NOTHING_GIVEN
@@ -179,12 +192,18 @@ class JournalRows:
     ) -> None:
         """Insert everything of a batch, as far as it can be told in the order of the timeline."""
         place = {event.event_id: number for number, event in enumerate((*batch.late, *batch.events))}
-        rows = [_encode(event, JournalState.RECEIVED, at) for event in received]
-        rows += [_encode(event, JournalState.IGNORED, at) for event in ignored]
+        rows = [encode(event, JournalState.RECEIVED, at) for event in received]
+        rows += [encode(event, JournalState.IGNORED, at) for event in ignored]
         rows.sort(key=lambda row: place.get(str(row[0]), len(place)))
         await self._sql.run(_NO_LONGER_WAITING, json.dumps([row[0] for row in rows]))
         await self._sql.many(_INSERT, rows)
-        await self._sql.many(_INSERT_WAITING, [_encode_waiting(event, at) for event in batch.undecryptable])
+        await self._sql.many(_INSERT_WAITING, [encode_waiting(event, at) for event in batch.undecryptable])
+
+    async def _seq(self, event_id: str) -> int:
+        row = await self._sql.row("SELECT seq FROM journal WHERE event_id = ?", event_id)
+        if row is None:
+            raise StorageError(f"event {event_id} is not in the journal")
+        return int(row[0])
 
     async def _update(self, event_id: str, assignments: str, *values: Value) -> None:
         row = await self._sql.row(
@@ -200,86 +219,3 @@ def _only(**columns: str | None) -> tuple[str, list[str]]:
     """Return further conditions on the columns that are named, and their values."""
     named = {column: value for column, value in columns.items() if value is not None}
     return "".join(f" AND {column} = ?" for column in named), list(named.values())
-
-
-def _encode(event: Incoming, state: JournalState, at: str) -> tuple[Value, ...]:
-    heard = state is not JournalState.IGNORED
-    return (
-        storable(event.event_id),
-        storable(event.room_id),
-        storable(event.sender),
-        event.kind.value,
-        time_text(event.sent_at),
-        storable(event.body) if heard else "",
-        storable(event.text) if heard else "",
-        storable_or_none(event.target),
-        storable_or_none(event.thread_root),
-        storable_or_none(event.reply_to),
-        event.addressed,
-        event.direct,
-        event.alone,
-        state.value,
-        at,
-    )
-
-
-def _encode_waiting(event: Undecryptable, at: str) -> tuple[Value, ...]:
-    sent = time_text(event.sent_at)
-    return (event.event_id, event.room_id, event.sender, sent, at, storable(event.session_id), storable(event.raw))
-
-
-def _decode_all(rows: Iterable[Row]) -> tuple[JournalEntry, ...]:
-    return tuple([_decode(row) for row in rows])
-
-
-def _decode(row: Row) -> JournalEntry:
-    """Read a row of `_COLUMNS`."""
-    (
-        seq, event_id, room_id, sender, kind, sent_at, body, text, target, thread_root, reply_to, addressed, direct,
-        alone, state, received_at, persona, recall, said, answer, answered_at,
-    ) = row  # fmt: skip
-    incoming = Incoming(
-        event_id=event_id,
-        room_id=room_id,
-        sender=sender,
-        kind=IncomingKind(kind),
-        sent_at=read_time(sent_at),
-        body=body,
-        text=text,
-        target=target,
-        thread_root=thread_root,
-        reply_to=reply_to,
-        addressed=bool(addressed),
-        direct=bool(direct),
-        alone=bool(alone),
-    )
-    return JournalEntry(
-        seq=seq,
-        incoming=incoming,
-        state=JournalState(state),
-        received_at=read_time(received_at),
-        persona=persona,
-        recall=None if recall is None else _read_recall(recall),
-        said=said,
-        answer=answer,
-        answered_at=read_time_or_none(answered_at),
-    )
-
-
-def _recall_json(recall: Recall) -> str:
-    return json.dumps(
-        {
-            "searched_on": recall.searched_on.isoformat(),
-            "matches": [[match.memory_id, match.similarity] for match in recall.matches],
-            "recalled": list(recall.recalled),
-        }
-    )
-
-
-def _read_recall(text: str) -> Recall:
-    value = json.loads(text)
-    return Recall(
-        searched_on=date.fromisoformat(value["searched_on"]),
-        matches=tuple(Match(memory_id, similarity) for memory_id, similarity in value["matches"]),
-        recalled=tuple(value["recalled"]),
-    )

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from memory.errors import StorageError
 from memory.events import Incoming, IncomingKind, JournalEntry, JournalState, SyncBatch
-from memory.types import Recall
+from memory.types import Given, Recall
 from storage import Database
+from storage.given import read_given
 from storage.tables import Tables
 from tests.unit.storage import build
 from tests.unit.storage.conftest import STORAGE
@@ -355,3 +356,48 @@ async def test_a_room_is_welcomed_once_an_arrival_there_was_answered_not_before_
         assert not await tables.journal.welcomed(build.ROOM, NOW, arrival.event_id)
         assert not await tables.journal.welcomed(build.ROOM, NOW + MINUTE, "$another")
         assert not await tables.journal.welcomed(build.OTHER_ROOM, NOW, "$another")
+
+
+async def test_what_left_the_context_is_in_no_window_and_what_was_said_later_is(database: Database) -> None:
+    """`!forget` and `!privacy silent`: only what came before the command leaves, threads and what waits included."""
+    mine, in_thread = build.incoming(text="mine"), build.incoming(text="in a thread", thread_root="$root")
+    baus, elsewhere = build.incoming(sender=build.BAU, text="Bau's"), build.incoming(room_id=build.OTHER_ROOM)
+    waiting, command = build.incoming(text="waiting"), build.incoming(text="!forget")
+    later = build.incoming(text="later")
+    entries = await record(database, mine, in_thread, baus, elsewhere, waiting, command, later)
+    async with database.transaction() as tables:
+        for event in (mine, in_thread, baus, elsewhere, later):
+            await turn(tables, event, 1)
+
+        async def said(room_id: str, thread_root: str | None = None) -> list[str | None]:
+            found = await tables.journal.window(room_id, thread_root, NOW, 20)
+            return [entry.said for entry in found]
+
+        assert await tables.journal.leave_context(command.event_id, sender=build.ALICE) == entries[5].seq
+        assert (await said(build.ROOM), await said(build.ROOM, "$root")) == (["Bau's", "later"], [])
+        assert await said(build.OTHER_ROOM) == []
+        await tables.journal.leave_context(command.event_id, room_id=build.ROOM)
+        assert await said(build.ROOM) == ["later"]
+        left = await tables.journal.get(waiting.event_id)
+        assert left is not None
+        assert not left.in_context
+        with pytest.raises(StorageError, match="not in the journal"):
+            await tables.journal.leave_context("$x", room_id=build.ROOM)
+
+
+async def test_what_an_answer_was_given_is_kept_and_goes_when_it_is_taken_back(database: Database) -> None:
+    first, second = build.incoming(), build.incoming()
+    await record(database, first, second)
+    given_it = Given((3, 5), (4,))
+
+    async def kept(tables: Tables, event_id: str) -> object:
+        ((text,),) = await tables.journal._sql.rows("SELECT given FROM journal WHERE event_id = ?", event_id)
+        return None if text is None else read_given(text)
+
+    async with database.transaction() as tables:
+        for event in (first, second):
+            await tables.journal.answered(event.event_id, "Noted.", JournalState.ANSWERED, NOW, given_it)
+            assert await kept(tables, event.event_id) == given_it
+        await tables.journal.retract(first.event_id)
+        await tables.journal.retract_answer(second.event_id)
+        assert [await kept(tables, event.event_id) for event in (first, second)] == [None, None]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from memory.events import JournalState
-from memory.types import Recall, Settlement, Source
+from memory.types import Privacy, Recall, Settlement, Source
 from storage import Database
 from tests.unit.storage import build
 
@@ -104,6 +104,19 @@ async def test_no_hot_statement_scans_a_table(database: Database) -> None:
         await tables.journal.finish(event.event_id, JournalState.LEARNED)
         await tables.journal.retract(event.event_id)
     assert len(statements) > 45
+    assert await scans(database, statements) == []
+
+
+async def test_who_is_silent_and_what_leaves_the_context_is_found_without_a_scan(database: Database) -> None:
+    event = build.incoming()
+    async with traced(database) as statements, database.transaction() as tables:
+        await tables.journal.record(build.batch(event), [event], [], NOW)
+        await tables.rooms.personas([build.ROOM])
+        await tables.users.silent([build.ALICE])
+        await tables.users.privacy(build.ALICE)
+        await tables.users.set_privacy(build.ALICE, Privacy.SILENT)
+        await tables.journal.leave_context(event.event_id, room_id=build.ROOM, sender=build.ALICE)
+    assert len(statements) > 8
     assert await scans(database, statements) == []
 
 

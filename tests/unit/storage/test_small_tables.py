@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from memory.errors import StorageError
 from memory.events import JournalState
 from memory.model import Usage, UsageTotal
+from memory.types import Privacy
 from storage import Database
 from tests.unit.storage import build
 from tests.unit.storage.conftest import STORAGE
@@ -39,8 +40,21 @@ async def test_a_rooms_persona_is_default_unless_set(database: Database) -> None
         assert await tables.rooms.persona(build.ROOM) == "default"
         await tables.rooms.mark_encrypted([build.ROOM])
         assert await tables.rooms.persona(build.ROOM) == "default"
-        await tables.rooms._sql.run("UPDATE room_state SET persona = 'pirate'")
+        await tables.rooms.set_persona(build.ROOM, "pirate")
         assert await tables.rooms.persona(build.ROOM) == "pirate"
+        both = [build.ROOM, build.OTHER_ROOM]
+        assert await tables.rooms.personas(both) == {build.ROOM: "pirate", build.OTHER_ROOM: "default"}
+
+
+async def test_a_privacy_level_is_open_unless_set_and_leaves_the_counters_alone(database: Database) -> None:
+    async with database.transaction() as tables:
+        assert await tables.users.privacy(build.ALICE) is Privacy.OPEN
+        await tables.users.add_promoting_pass(build.ALICE)
+        await tables.users.set_privacy(build.ALICE, Privacy.SILENT)
+        await tables.users.set_privacy(build.BAU, Privacy.NO_MEMORY)
+        assert await tables.users.privacy(build.ALICE) is Privacy.SILENT
+        assert await tables.users.silent([build.ALICE, build.BAU, "@new:hs"]) == {build.ALICE}
+        assert await tables.users.add_promoting_pass(build.ALICE) == 2
 
 
 async def test_an_effect_is_recorded_once_for_each_call(database: Database) -> None:
