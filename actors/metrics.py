@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter
 
-from actors.ports import Change, Metrics, PassOutcome, QuotaKind, SendOutcome, Stage, TurnOutcome
+from actors.ports import Change, CleanupOutcome, Metrics, PassOutcome, QuotaKind, SendOutcome, Stage, TurnOutcome
 from memory.types import TurnKind
 
 
@@ -20,6 +20,9 @@ class NoMetrics:
         """Do nothing."""
 
     def extraction(self, outcome: PassOutcome) -> None:
+        """Do nothing."""
+
+    def cleanup(self, outcome: CleanupOutcome) -> None:
         """Do nothing."""
 
     def memories(self, change: Change, count: int) -> None:

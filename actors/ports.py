@@ -8,7 +8,8 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.events import Answer, OutboxRow
+from memory.cleanup import CleanupAnswer, CleanupGroup
+from memory.events import Answer, Attachment, OutboxRow
 from memory.model import Prompt, Reply, ToolCall, ToolResult, ToolSpec, Usage
 from memory.quota import CommandQuota
 from memory.settings import ContextSettings, MemorySettings
@@ -68,7 +69,8 @@ class SettingsSource(Protocol):
 TurnOutcome = Literal["answered", "failed", "error"]
 Stage = Literal["embed", "score", "settle", "prompt", "own", "store"]
 PassOutcome = Literal["applied", "failed", "dropped", "skipped"]
-Change = Literal["promoted", "saved", "recalled", "deleted"]
+CleanupOutcome = Literal["applied", "nothing", "rejected", "failed", "dropped"]
+Change = Literal["promoted", "saved", "recalled", "deleted", "forgotten"]
 SendOutcome = Literal["sent", "retried", "kept", "refused"]
 QuotaKind = Literal["user", "room"]
 
@@ -88,8 +90,12 @@ class Metrics(Protocol):
         """Count a pass that ended; "failed": P17, "dropped": P20, "skipped": P2, P3."""
         ...
 
+    def cleanup(self, outcome: CleanupOutcome) -> None:
+        """Count a cleanup that ended (P13); "nothing": there was none to do, "rejected": P15, "dropped": P20."""
+        ...
+
     def memories(self, change: Change, count: int) -> None:
-        """Count memories that were promoted, saved on request, recalled (D6) or deleted by a person."""
+        """Count memories that were promoted, saved on request, recalled (D6), deleted by a person or forgotten (D9)."""
         ...
 
     def send(self, outcome: SendOutcome) -> None:
@@ -175,6 +181,10 @@ class Model(Protocol):
         """Ask for new facts and reinforced candidates (P6). Raises ModelError, ModelAnswerInvalid (P17)."""
         ...
 
+    async def tidy(self, group: CleanupGroup) -> tuple[CleanupAnswer, Usage]:
+        """Ask what of a group is redundant or overlaps (P14). Raises ModelError, ModelAnswerInvalid."""
+        ...
+
 
 class Matrix(Protocol):
     """The homeserver, for sending and for who is in a room."""
@@ -190,6 +200,27 @@ class Matrix(Protocol):
 
     async def find_sent(self, row: OutboxRow) -> str | None:
         """Look in the room's recent history for an own event that is this row; None when there is none."""
+        ...
+
+    async def upload(self, row: OutboxRow) -> str:
+        """Upload a row's attachment, encrypted for an encrypted room, and return the content with url or file.
+
+        Raises MatrixError.
+        """
+        ...
+
+    async def attachment(self, room_id: str, event_id: str, most_bytes: int) -> Attachment | None:
+        """Return the file of an event, decrypted; None: it holds no file, or the bot cannot see it.
+
+        Raises Refused: file-too-large, as counted while it is read, or file-unreadable; MatrixError.
+        """
+        ...
+
+    async def direct_room(self, user_id: str) -> str:
+        """Return the direct room of the bot with a user, made (encrypted) and the user invited where there is none.
+
+        Only a room in which nobody but the two is joined or invited will do. Raises MatrixError.
+        """
         ...
 
     async def typing(self, room_id: str, *, on: bool) -> None:

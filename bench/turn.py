@@ -92,6 +92,9 @@ class TimedModel:
     async def extract(self, request: Any) -> Any:
         return await self._inner.extract(request)
 
+    async def tidy(self, group: Any) -> Any:
+        return await self._inner.tidy(group)
+
 
 def watch_begin(bench: Bench, watch: Stopwatch) -> None:
     tell = bench.system.tell

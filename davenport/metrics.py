@@ -13,6 +13,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 
 from actors.ports import (
     Change,
+    CleanupOutcome,
     Embedder,
     Model,
     PassOutcome,
@@ -24,6 +25,7 @@ from actors.ports import (
     Vectors,
 )
 from davenport.panel import Panel
+from memory.cleanup import CleanupAnswer, CleanupGroup
 from memory.errors import EmbeddingError, ModelError
 from memory.model import Prompt, Reply, ToolSpec, Usage
 from memory.types import Extraction, ExtractionRequest, TurnKind
@@ -55,7 +57,7 @@ TABLE = (
     Metric(
         "davenport_model_calls_total",
         "counter",
-        "Calls the model answered, by purpose (reply or extraction) and model.",
+        "Calls the model answered, by purpose (reply, extraction or cleanup) and model.",
         ("purpose", "model"),
     ),
     Metric(
@@ -67,17 +69,23 @@ TABLE = (
     Metric(
         "davenport_model_errors_total",
         "counter",
-        "Replies and extractions that failed, by the kind of error.",
+        "Replies, extractions and calls for a cleanup that failed, by the kind of error.",
         ("purpose", "error"),
     ),
     Metric(
         "davenport_model_seconds",
         "histogram",
-        "How long replies, tools included, and extractions took.",
+        "How long replies, tools included, extractions and calls for a cleanup took.",
         ("purpose",),
         SLOW,
     ),
     Metric("davenport_extractions_total", "counter", "Extraction passes by how they ended; failed: P17.", ("outcome",)),
+    Metric(
+        "davenport_cleanups_total",
+        "counter",
+        "Cleanups by how they ended: applied, nothing to do, rejected (P15), failed, dropped (P20).",
+        ("outcome",),
+    ),
     Metric("davenport_memories_total", "counter", "Memories by what happened to them.", ("change",)),
     Metric("davenport_embedding_seconds", "histogram", "How long one call of the embedder took."),
     Metric("davenport_embedded_texts_total", "counter", "Texts that were embedded."),
@@ -131,6 +139,10 @@ class PrometheusMetrics:
         """Count a pass that ended (P17)."""
         self._count("davenport_extractions_total", 1, outcome)
 
+    def cleanup(self, outcome: CleanupOutcome) -> None:
+        """Count a cleanup that ended (P13, P15)."""
+        self._count("davenport_cleanups_total", 1, outcome)
+
     def memories(self, change: Change, count: int) -> None:
         """Count memories that changed."""
         self._count("davenport_memories_total", count, change)
@@ -158,7 +170,7 @@ class PrometheusMetrics:
                 self._count("davenport_model_tokens_total", tokens, purpose, usage.model, direction)
 
     def model_failed(self, purpose: str, error: ModelError) -> None:
-        """Count a reply or extraction that failed."""
+        """Count a call that failed."""
         self._count("davenport_model_errors_total", 1, purpose, type(error).__name__)
 
     def embedded(self, seconds: float, texts: int) -> None:
@@ -226,6 +238,17 @@ class MeasuredModel:
             raise
         self._metrics.asked("extraction", perf_counter() - began, (usage,))
         return extraction, usage
+
+    async def tidy(self, group: CleanupGroup) -> tuple[CleanupAnswer, Usage]:
+        """Pass on, and count. Raises ModelError."""
+        began = perf_counter()
+        try:
+            answer, usage = await self._model.tidy(group)
+        except ModelError as error:
+            self._metrics.model_failed("cleanup", error)
+            raise
+        self._metrics.asked("cleanup", perf_counter() - began, (usage,))
+        return answer, usage
 
 
 class MeasuredEmbedder:

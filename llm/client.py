@@ -13,11 +13,13 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TypeVar
 
 import anthropic
 import httpx2
 from anthropic import Omit, omit
 from anthropic.types import (
+    JSONOutputFormatParam,
     Message,
     MessageParam,
     OutputConfigParam,
@@ -28,10 +30,13 @@ from anthropic.types import (
 )
 
 from llm.breaker import Guard
+from llm.cleanup import cleanup_of, cleanup_prompt
+from llm.cleanup import output_format as cleanup_format
 from llm.extraction import extraction_of, extraction_prompt, output_format
 from llm.settings import LlmSettings
 from llm.stream import Spent, whole
 from llm.wire import assistant_turn, messages_of, system_of, text_of, tool_result, tools_of, usage_of
+from memory.cleanup import CleanupAnswer, CleanupGroup
 from memory.errors import ModelAnswerInvalid, ModelError, ModelKeyMissing
 from memory.model import Prompt, Reply, ToolCall, ToolResult, ToolSpec, Usage
 from memory.types import Extraction, ExtractionRequest
@@ -50,6 +55,7 @@ _NO_TOOLS: ToolChoiceParam = {"type": "none"}
 
 RunTool = Callable[[ToolCall], Awaitable[ToolResult]]
 Admit = Callable[[], Awaitable[None]]
+T = TypeVar("T")
 
 
 async def _always() -> None:
@@ -57,7 +63,7 @@ async def _always() -> None:
 
 
 class AnthropicModel:
-    """Asks the model for replies and extractions. Every failure is a ModelError; nothing partial is returned.
+    """Asks the model for replies, extractions and cleanups. Every failure is a ModelError; nothing partial is returned.
 
     `breaker` guards each call: while it is open, ModelPaused is raised at once and nothing is sent.
     """
@@ -144,15 +150,24 @@ class AnthropicModel:
 
     async def extract(self, request: ExtractionRequest) -> tuple[Extraction, Usage]:
         """Ask for new facts and reinforced candidates (P6). Raises ModelError, ModelAnswerInvalid (P17)."""
-        prompt = extraction_prompt(request)
+        return await self._structured(extraction_prompt(request), output_format(), extraction_of)
+
+    async def tidy(self, group: CleanupGroup) -> tuple[CleanupAnswer, Usage]:
+        """Ask what of a group is redundant or overlaps (P14). Raises ModelError, ModelAnswerInvalid."""
+        return await self._structured(cleanup_prompt(group), cleanup_format(), cleanup_of)
+
+    async def _structured(
+        self, prompt: Prompt, form: JSONOutputFormatParam, read: Callable[[str], T]
+    ) -> tuple[T, Usage]:
+        """Ask the memory model for an answer of a schema and read it."""
         _check_size(prompt)
         model = self._settings.extraction_model
-        message = await self._call(model, prompt, messages_of(prompt), output_config={"format": output_format()})
+        message = await self._call(model, prompt, messages_of(prompt), output_config={"format": form})
         usage = usage_of(message, model)
         try:
             if message.stop_reason != "end_turn":
-                raise ModelAnswerInvalid(f"extraction stopped with {message.stop_reason}")
-            return extraction_of(text_of(message)), usage
+                raise ModelAnswerInvalid(f"the structured answer stopped with {message.stop_reason}")
+            return read(text_of(message)), usage
         except ModelAnswerInvalid as error:
             error.usage = (usage,)
             raise

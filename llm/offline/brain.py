@@ -7,13 +7,14 @@ import json
 
 from llm.offline.api import Answered, JsonObject, Request, refused, text_block
 from llm.offline.extractor import extract
-from llm.offline.reading import is_extraction, read_extraction, read_reply
+from llm.offline.reading import is_cleanup, is_extraction, read_cleanup, read_extraction, read_reply
 from llm.offline.replies import reply
 from llm.offline.server import MessagesServer
+from llm.offline.tidier import tidy
 
 
 class OfflineBrain:
-    """Answers extractions and replies by rules; it keeps no state between requests."""
+    """Answers extractions, cleanups and replies by rules; it keeps no state between requests."""
 
     async def __call__(self, request: Request) -> Answered:
         """Answer one request. The work is done in a thread, so that a long message delays nobody else."""
@@ -32,6 +33,9 @@ def _answer(body: JsonObject) -> Answered:
         found = extract(read_extraction(body))
         content = {"new_facts": list(found.new_facts), "reinforced": list(found.reinforced)}
         return Answered((text_block(json.dumps(content, ensure_ascii=False)),))
+    if is_cleanup(body):
+        drops = [{"id": dropped, "survivor": survivor} for dropped, survivor in tidy(read_cleanup(body))]
+        return Answered((text_block(json.dumps({"drops": drops, "merges": []})),))
     if body.get("output_config", {}).get("format"):
         raise refused("output_config.format: the offline server has no answer for this schema")
     return reply(read_reply(body))

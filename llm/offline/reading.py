@@ -1,6 +1,7 @@
 """What stands in the requests the bot sends: fenced memories, candidates and messages, read back.
 
-The one place that knows their form: `memory.prompt` builds replies, `llm.extraction` extractions.
+The one place that knows their form: `memory.prompt` builds replies, `llm.extraction` extractions, `llm.cleanup`
+cleanups.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from memory.text import Fenced, unfence
 
 _LINE = re.compile(r"^\[(\d+)\](?: \([^)]*\))? (.+)$", re.MULTILINE)
 EXTRACTION_FIELDS = frozenset({"new_facts", "reinforced"})
+CLEANUP_FIELDS = frozenset({"drops", "merges"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,14 @@ class ExtractionInput:
 
 
 @dataclass(frozen=True, slots=True)
+class CleanupInput:
+    """What a cleanup request shows of one group: memories that may go, and protected ones."""
+
+    memories: tuple[Line, ...]
+    protected: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ReplyInput:
     """What a reply request shows: who said what last, what is remembered, and what may be called.
 
@@ -52,8 +62,17 @@ class ReplyInput:
 
 def is_extraction(body: JsonObject) -> bool:
     """Whether a request asks for an extraction, by the fields of its schema."""
+    return _fields(body) == EXTRACTION_FIELDS
+
+
+def is_cleanup(body: JsonObject) -> bool:
+    """Whether a request asks to tidy a group of memories, by the fields of its schema."""
+    return _fields(body) == CLEANUP_FIELDS
+
+
+def _fields(body: JsonObject) -> frozenset[str]:
     form = body.get("output_config", {}).get("format", {})
-    return frozenset(form.get("schema", {}).get("properties", {})) == EXTRACTION_FIELDS
+    return frozenset(form.get("schema", {}).get("properties", {}))
 
 
 def read_extraction(body: JsonObject) -> ExtractionInput:
@@ -65,6 +84,12 @@ def read_extraction(body: JsonObject) -> ExtractionInput:
         candidates=_lines(unfence("candidates", text)),
         said=said[-1].text if said else "",
     )
+
+
+def read_cleanup(body: JsonObject) -> CleanupInput:
+    """Read a cleanup request."""
+    text = "\n".join(_texts(body["messages"][-1]["content"]))
+    return CleanupInput(_lines(unfence("memories", text)), _lines(unfence("protected_memories", text)))
 
 
 def read_reply(body: JsonObject) -> ReplyInput:

@@ -108,6 +108,9 @@ class KillingModel:
             die()
         return found
 
+    async def tidy(self, group: Any) -> Any:
+        return await self._inner.tidy(group)
+
 
 class KillingMatrix:
     def __init__(self, inner: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
+from memory.cleanup import CleanupAnswer, CleanupGroup
 from memory.errors import ModelError
 from memory.model import Prompt, Reply, ToolCall, ToolResult, ToolSpec, Usage
 from memory.types import Extraction, ExtractionRequest
@@ -20,6 +21,9 @@ class FakeModel:
         self.requests: list[ExtractionRequest] = []
         self.answer: Callable[[Prompt], str | ModelError] = lambda prompt: "answer"
         self.find: Callable[[ExtractionRequest], Extraction | ModelError] = lambda request: Extraction()
+        self.groups: list[CleanupGroup] = []
+        self.tidier: Callable[[CleanupGroup], CleanupAnswer | ModelError] = lambda group: CleanupAnswer()
+        self.cleanup_gate: asyncio.Event | None = None
         self.tool_calls: list[ToolCall] = []
         self.tool_results: list[ToolResult] = []
         self.gates: dict[str, asyncio.Event] = {}
@@ -48,3 +52,12 @@ class FakeModel:
         if isinstance(found, ModelError):
             raise found
         return found, Usage("fake", input_tokens=5, output_tokens=1)
+
+    async def tidy(self, group: CleanupGroup) -> tuple[CleanupAnswer, Usage]:
+        self.groups.append(group)
+        if self.cleanup_gate is not None:
+            await self.cleanup_gate.wait()
+        answer = self.tidier(group)
+        if isinstance(answer, ModelError):
+            raise answer
+        return answer, Usage("fake", input_tokens=7, output_tokens=3)

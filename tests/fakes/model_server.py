@@ -6,7 +6,7 @@
         assert server.requests[0].body["model"] == "…"
 
 A script is a list of steps, used up in order (then every further request is an error), or a function of the request.
-Without a script every reply is "Noted." and every extraction empty.
+Without a script every reply is "Noted." and every extraction and cleanup empty.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from pydantic import SecretStr
 
 from llm.offline.api import Answered, ApiFault, Request, text_block, tool_use_block
 from llm.offline.events import Finished
+from llm.offline.reading import is_cleanup
 from llm.offline.server import MessagesServer
 from llm.settings import LlmSettings
 
@@ -79,6 +80,14 @@ def extracted(new_facts: Sequence[str] = (), reinforced: Sequence[int] = ()) -> 
     return say(json.dumps({"new_facts": list(new_facts), "reinforced": list(reinforced)}, ensure_ascii=False))
 
 
+def tidied(drops: Sequence[tuple[int, int]] = (), merges: Sequence[tuple[Sequence[int], str]] = ()) -> Step:
+    answer = {
+        "drops": [{"id": dropped, "survivor": survivor} for dropped, survivor in drops],
+        "merges": [{"ids": list(ids), "text": text} for ids, text in merges],
+    }
+    return say(json.dumps(answer, ensure_ascii=False))
+
+
 def fail(status: int, message: str = "scripted", headers: dict[str, str] | None = None) -> Step:
     """An error status; retried at once by the SDK, as far as it retries this status."""
     return Step(fault=ApiFault(status, KINDS[status], message, {"retry-after-ms": "1", **(headers or {})}))
@@ -110,7 +119,9 @@ class _Scripted(Answered):
 class ModelServer(MessagesServer):
     """See the module. `requests`: every request that passed the checks, in order of arrival."""
 
-    def __init__(self, *, replies: Script | None = None, extractions: Script | None = None) -> None:
+    def __init__(
+        self, *, replies: Script | None = None, extractions: Script | None = None, cleanups: Script | None = None
+    ) -> None:
         super().__init__(self._answer)
         self.requests: list[Request] = []
         self.in_flight = 0
@@ -118,6 +129,7 @@ class ModelServer(MessagesServer):
         self.arrived = asyncio.Condition()
         self._replies = _as_function(replies, say("Noted."))
         self._extractions = _as_function(extractions, extracted())
+        self._cleanups = _as_function(cleanups, tidied())
 
     def settings(self, **changes: Any) -> LlmSettings:
         """Settings that lead here; by default no retries and 5 s for a call."""
@@ -128,7 +140,7 @@ class ModelServer(MessagesServer):
 
     @property
     def reply_requests(self) -> list[Request]:
-        return [request for request in self.requests if not is_extraction(request)]
+        return [request for request in self.requests if not is_structured(request)]
 
     @property
     def extraction_requests(self) -> list[Request]:
@@ -146,7 +158,10 @@ class ModelServer(MessagesServer):
             self.most_in_flight = max(self.most_in_flight, self.in_flight)
             self.arrived.notify_all()
         try:
-            step = (self._extractions if is_extraction(request) else self._replies)(request)
+            script = self._replies
+            if is_structured(request):
+                script = self._cleanups if is_cleanup(request.body) else self._extractions
+            step = script(request)
             if step.hold is not None:
                 await step.hold.wait()
             if step.fault is not None:
@@ -176,8 +191,12 @@ class ModelServer(MessagesServer):
         await response.write_eof()
 
 
-def is_extraction(request: Request) -> bool:
+def is_structured(request: Request) -> bool:
     return "format" in request.body.get("output_config", {})
+
+
+def is_extraction(request: Request) -> bool:
+    return is_structured(request) and not is_cleanup(request.body)
 
 
 def _as_function(script: Script | None, default: Step) -> Callable[[Request], Step]:

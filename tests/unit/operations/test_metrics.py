@@ -12,6 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from actors.ports import Embedder, Metrics, Model, ToolRunner, Vectors
 from davenport.metrics import TABLE, MeasuredEmbedder, MeasuredModel, Metric, PrometheusMetrics
 from davenport.panel import Panel
+from memory.cleanup import CleanupAnswer, CleanupGroup
 from memory.errors import EmbeddingError, ModelAnswerInvalid, ModelError
 from memory.model import Prompt, Reply, ToolSpec, Usage
 from memory.types import Extraction, ExtractionRequest, TurnKind
@@ -51,10 +52,13 @@ async def test_the_actors_port_is_counted(panel: Panel) -> None:
     assert found["davenport_sync_age_seconds",] == -1
 
 
+Outcome = Reply | tuple[Extraction, Usage] | tuple[CleanupAnswer, Usage] | ModelError
+
+
 class ScriptedModel:
     """Answers with what it is given, or raises it."""
 
-    def __init__(self, outcome: Reply | tuple[Extraction, Usage] | ModelError) -> None:
+    def __init__(self, outcome: Outcome) -> None:
         self.outcome = outcome
 
     async def reply(self, prompt: Prompt, tools: Sequence[ToolSpec], run_tool: ToolRunner) -> Reply:
@@ -64,14 +68,19 @@ class ScriptedModel:
 
     async def extract(self, request: ExtractionRequest) -> tuple[Extraction, Usage]:
         if isinstance(self.outcome, tuple):
-            return self.outcome
+            return self.outcome  # type: ignore[return-value]
+        raise self.outcome  # type: ignore[misc]
+
+    async def tidy(self, group: CleanupGroup) -> tuple[CleanupAnswer, Usage]:
+        if isinstance(self.outcome, tuple):
+            return self.outcome  # type: ignore[return-value]
         raise self.outcome  # type: ignore[misc]
 
 
 async def test_calls_tokens_and_errors_of_the_model_are_counted(panel: Panel) -> None:
     metrics = PrometheusMetrics()
 
-    def measured(outcome: Reply | tuple[Extraction, Usage] | ModelError) -> Model:
+    def measured(outcome: Outcome) -> Model:
         return MeasuredModel(ScriptedModel(outcome), metrics)
 
     usage = Usage("big", input_tokens=10, output_tokens=2, cache_read_tokens=7, cache_write_tokens=1)
