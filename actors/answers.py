@@ -4,48 +4,123 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator
+import logging
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 
 from actors.actor import Address
 from actors.messages import Flush
 from actors.parts import Parts
 from actors.runtime import ActorSystem
 from actors.store import Tables
-from memory.events import Answer, Incoming, IncomingKind, OutboxRow
+from memory.errors import MatrixError
+from memory.events import Answer, Attachment, Incoming, IncomingKind, OutboxRow, Told
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Private:
+    """What one person is told where nobody else reads it, on account of an event: words, a file or both."""
+
+    user_id: str
+    markdown: str
+    attachment: Attachment | None = None
+
+
+def private_of(told: Told, user_id: str) -> tuple[Private, ...]:
+    """Return what of a command's answer is for its caller alone."""
+    if not told.private and told.attachment is None:
+        return ()
+    return (Private(user_id, told.private, told.attachment),)
 
 
 @asynccontextmanager
 async def answering(
-    parts: Parts, system: ActorSystem, event: Incoming, markdown: str, *, notice: bool = False
+    parts: Parts,
+    system: ActorSystem,
+    event: Incoming,
+    markdown: str,
+    *,
+    notice: bool = False,
+    private: Sequence[Private] = (),
 ) -> AsyncIterator[Tables]:
     """Open the transaction that answers an event; the caller notes in it what became of the event.
 
     To the bot's own arrival the answer is a word to the whole room.
+    `private` goes into the direct room of whom it is for, or into this one where nobody else hears it. Where that room
+    cannot be had the answer goes out all the same, and says so.
     Rows already there, from a run that was cut off, are left as they are.
     """
+    notes = [(note, await _private_room(parts, event, note.user_id)) for note in private]
+    if any(room is None for _, room in notes):
+        unsent = parts.speaker(event.room_id)("private-unreachable")
+        markdown = f"{markdown}\n\n{unsent}" if markdown else unsent
     recipient = None if event.kind is IncomingKind.JOINED else event.sender
     answer = Answer(event.room_id, event.event_id, recipient, markdown, event.thread_root, notice)
-    contents = await asyncio.to_thread(parts.matrix.render, answer)  # hostile Markdown takes seconds
-    now = parts.clock.now()
-    rows = [
-        OutboxRow(
-            transaction_id(event.event_id, part),
-            event.room_id,
-            event.event_id,
-            part,
-            content,
-            now,
-            parts.matrix.device_id,
-        )
-        for part, content in enumerate(contents)
-    ]
+    rows = await _rows(parts, answer)
+    for number, (note, room) in enumerate(notes, 1):
+        if room is not None:
+            rows += await _rows(parts, _as_answer(note, room, event), f"private {number}")
     async with parts.store.transaction() as tables:
         await tables.outbox.add(rows)
         yield tables
-    await system.tell(Address("outbox", event.room_id), Flush())
+    for room_id in dict.fromkeys((event.room_id, *(row.room_id for row in rows))):
+        await system.tell(Address("outbox", room_id), Flush())
 
 
-def transaction_id(event_id: str, part: int) -> str:
-    """Return the transaction id of one part of the answer to an event: the same however often it is worked out."""
-    return f"dvp-{hashlib.sha256(event_id.encode()).hexdigest()[:32]}-{part}"
+def transaction_id(event_id: str, part: int, label: str = "") -> str:
+    """Return the transaction id of one part of the answer to an event: the same however often it is worked out.
+
+    `label`: which of the things said on account of the event, "" for the answer in its room.
+    """
+    whose = f"{event_id} {label}" if label else event_id  # an event id holds no space
+    return f"dvp-{hashlib.sha256(whose.encode()).hexdigest()[:32]}-{part}"
+
+
+async def _private_room(parts: Parts, event: Incoming, user_id: str) -> str | None:
+    """Return the room in which this person alone hears the bot; None: there is none just now."""
+    try:
+        if event.private and user_id == event.sender:
+            others = await parts.matrix.members(event.room_id) - {user_id}
+            if len(others) <= 1:  # the bot; who has joined since the event was read hears nothing private
+                return event.room_id
+        return await parts.matrix.direct_room(user_id)
+    except MatrixError as error:
+        log.warning("no direct room for what %s is to be told: %s", event.event_id, error)
+        return None
+
+
+def _as_answer(note: Private, room_id: str, event: Incoming) -> Answer:
+    """Return a note as what is said in a room: a reply where the event is, else a word of its own."""
+    here = room_id == event.room_id
+    return Answer(
+        room_id,
+        event.event_id,
+        event.sender if here else None,
+        note.markdown,
+        event.thread_root if here else None,
+        notice=True,
+        attachment=note.attachment,
+    )
+
+
+async def _rows(parts: Parts, answer: Answer, label: str = "") -> list[OutboxRow]:
+    contents = await asyncio.to_thread(parts.matrix.render, answer)  # hostile Markdown takes seconds
+    now, device = parts.clock.now(), parts.matrix.device_id
+    rows = [
+        OutboxRow(
+            transaction_id(answer.event_id, part, label),
+            answer.room_id,
+            answer.event_id,
+            part,
+            content,
+            now,
+            device,
+        )
+        for part, content in enumerate(contents)
+    ]
+    if answer.attachment is not None:  # its content is the last
+        rows[-1] = replace(rows[-1], attachment=answer.attachment.data)
+    return rows

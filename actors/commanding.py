@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 
 from actors.actor import Address
-from actors.answers import answering
+from actors.answers import answering, private_of
 from actors.messages import OpenWindow
 from actors.parts import Parts
+from actors.rights import changes_list
 from actors.runtime import ActorSystem
 from actors.tracing import following
 from actors.turn import conversation
@@ -38,17 +39,14 @@ class CommandRunner:
         except Exception:
             log.exception("the command of %s failed", event.event_id)
             told = Told(self._parts.speaker(self._room_id)("internal-error"))
-        async with answering(self._parts, self._system, event, told.markdown, notice=True) as tables:
+        async with answering(
+            self._parts, self._system, event, told.markdown, notice=True, private=private_of(told, event.sender)
+        ) as tables:
             await tables.journal.finish(event.event_id, JournalState.LEARNED)
 
     async def _caller(self, event: Incoming, persona: str) -> Caller:
         members = await members_of(self._room_id, self._parts)
         window = await self._system.ask(Address("room", self._room_id), OpenWindow(event.thread_root, members))
-        changes_state = self._parts.matrix.can_write_state(self._room_id, event.sender)
-        level = self._parts.settings.memory(self._room_id).room_power_level
-        changes_list = (
-            changes_state if level is None else self._parts.matrix.power_level(self._room_id, event.sender) >= level
-        )
         return Caller(
             user_id=event.sender,
             event_id=event.event_id,
@@ -58,8 +56,8 @@ class CommandRunner:
             reply_to=event.reply_to,
             thread_root=event.thread_root,
             admin=self._parts.settings.admin(event.sender),
-            changes_state=changes_state,
-            changes_list=changes_list,
+            changes_state=self._parts.matrix.can_write_state(self._room_id, event.sender),
+            changes_list=changes_list(self._parts, self._room_id, event.sender),
         )
 
 

@@ -34,6 +34,14 @@ class _Taken:
 
 
 @dataclass(frozen=True, slots=True)
+class _Uploaded:
+    """The homeserver has this row's file; `content` says where."""
+
+    row: OutboxRow
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
 class _Refused:
     """The homeserver will not have this row (`permanent`), or could not be reached for now."""
 
@@ -43,7 +51,11 @@ class _Refused:
 
 
 class OutboxActor(Actor):
-    """Sends what is pending for one room. Rows are stored before this actor hears of them."""
+    """Sends what is pending for one room. Rows are stored before this actor hears of them.
+
+    A row's file is uploaded first, and where it lies is stored before the event is sent: a repeated transaction id
+    never stands for two files.
+    """
 
     def __init__(self, context: Context, parts: Parts) -> None:
         super().__init__(context)
@@ -65,6 +77,11 @@ class OutboxActor(Actor):
                 self._metrics.send("sent")
                 log.info("sent", extra={"event_id": row.event_id, "part": row.part, "sent_event_id": event_id})
                 await self._next()
+            case _Uploaded(row, content):
+                self._sending = False
+                async with self._store.transaction() as tables:
+                    await tables.outbox.uploaded(row.txn_id, content)
+                await self._next()
             case _Refused(row, reason, permanent):
                 self._sending = False
                 await self._give_up(row, reason, permanent=permanent)
@@ -76,19 +93,21 @@ class OutboxActor(Actor):
         if self._sending:
             return
         async with self._store.transaction() as tables:
-            pending = await tables.outbox.pending(self.context.address.name)
-        if pending:
+            row = await tables.outbox.first(self.context.address.name)
+        if row is not None:
             self._sending = True
-            self.context.spawn(self._send(pending[0]))
+            self.context.spawn(self._send(row))
 
-    async def _send(self, row: OutboxRow) -> _Taken | _Refused:
+    async def _send(self, row: OutboxRow) -> _Taken | _Uploaded | _Refused:
         try:
-            if self._needs_a_look(row):
+            if row.attachment is None and self._needs_a_look(row):
                 found = await self._matrix.find_sent(row)
                 if found is not None:
                     return _Taken(row, found)
             async for attempt in _retrying(self._again):
                 with attempt, following(row.event_id):
+                    if row.attachment is not None:
+                        return _Uploaded(row, await self._matrix.upload(row))
                     return _Taken(row, await self._matrix.send(row))
         except MatrixError as error:
             return _Refused(row, str(error), error.permanent)

@@ -38,3 +38,8 @@ class StoredForMatrix:
         """Whether a room was ever seen encrypted."""
         async with self._store.transaction() as tables:
             return await tables.rooms.encrypted(room_id)
+
+    async def mark_encrypted(self, room_ids: Sequence[str]) -> None:
+        """Remember for ever that rooms are encrypted."""
+        async with self._store.transaction() as tables:
+            await tables.rooms.mark_encrypted(room_ids)

@@ -41,6 +41,7 @@ from llm.stream import Spent
 from matrix.account import Account
 from matrix.client import Client
 from matrix.cross_signing import CrossSigner
+from matrix.direct_rooms import DirectRooms
 from matrix.gateway import Gateway
 from matrix.sender import Sender
 from memory.types import Clock
@@ -71,6 +72,7 @@ async def opened(
         await stack.enter_async_context(control.serving(settings.storage.data_dir, panel))
         http = await stack.enter_async_context(web.serving(panel, metrics))
         client = panel.client = await stack.enter_async_context(_client(settings, StoredForMatrix(store)))
+        direct = DirectRooms(client)
         spending = Spending(settings.llm.budget())
 
         async def admit() -> None:
@@ -92,7 +94,7 @@ async def opened(
                 indexes=FaissIndexes(settings.limits.index_mb * 1_000_000),
                 embedder=None if embedder is None else MeasuredEmbedder(embedder, metrics),
                 model=MeasuredModel(model, metrics),
-                matrix=Sender(client, StoredForMatrix(store)),
+                matrix=Sender(client, StoredForMatrix(store), direct),
                 settings=source,
                 dispatcher=dispatcher,
                 clock=clock,
@@ -114,6 +116,7 @@ async def opened(
             client,
             StoredForMatrix(store),
             CrossSigner(client, settings.storage.data_dir / CROSS_SIGNING_SEEDS, _password(settings)),
+            direct=direct,
             ignore_users=settings.matrix.ignore_users,
             display_name=settings.matrix.display_name,
         )

@@ -61,6 +61,7 @@ class Client(HttpClient):
         )
         super().__init__(homeserver.rstrip("/"), user_id, store_path=str(store_dir), config=config)
         self.creators: dict[str, frozenset[str]] = {}
+        self.made: set[str] = set()  # rooms that this account created
         self.signing_due = True
         self._fallback_due = False
         self._sharing: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -137,7 +138,7 @@ class Client(HttpClient):
             except MALFORMED as error:
                 log.warning("state event %s skipped: %s", getattr(event, "event_id", "?"), type(error).__name__)
             if isinstance(event, RoomCreateEvent):
-                self.creators[room_id] = _creators(event)
+                self._was_created(room_id, event)
         super()._handle_joined_state(room_id, replace(join_info, state=[]), encrypted_rooms)
 
     def _handle_timeline_event(
@@ -146,12 +147,17 @@ class Client(HttpClient):
         if isinstance(event, MegolmEvent):
             return None  # decrypted by matrix.crypto, together with gaps and late keys
         if isinstance(event, RoomCreateEvent):
-            self.creators[room_id] = _creators(event)
+            self._was_created(room_id, event)
         try:
             super()._handle_timeline_event(event, room_id, room, encrypted_rooms)
         except MALFORMED as error:
             log.warning("timeline event %s skipped: %s", getattr(event, "event_id", "?"), type(error).__name__)
         return None
+
+    def _was_created(self, room_id: str, event: RoomCreateEvent) -> None:
+        self.creators[room_id] = _creators(event)
+        if event.sender == self.user_id:
+            self.made.add(room_id)
 
     # --- keys ----------------------------------------------------------------------------------------------------
 
@@ -241,6 +247,15 @@ class Client(HttpClient):
         if room := self.rooms.get(room_id):
             room.members_synced = False
             self.invalidate_outbound_session(room_id)
+
+    async def reload(self, room_id: str) -> None:
+        """Ask for a room's state and members anew, after a change of our own that no sync has brought yet.
+
+        Who is in the room then, invited or joined, gets its next keys. Raises MatrixError.
+        """
+        await self._load_state(room_id)
+        self.forget_members(room_id)
+        self.machine.update_tracked_users(self.rooms[room_id])
 
     async def _load_state(self, room_id: str) -> None:
         raw = await self.request_list(endpoint("rooms", room_id, "state"))

@@ -15,7 +15,7 @@ from markdown_it.rules_inline.state_inline import Delimiter, StateInline
 from markdown_it.token import Token
 
 from matrix.splitting import split
-from memory.events import Answer
+from memory.events import Answer, Attachment
 
 BUDGET = 40_000
 """Bytes of an event's content as JSON. The limit of a whole event is 65,536, and encryption adds a third."""
@@ -33,11 +33,14 @@ _UNSENDABLE = str.maketrans({"\0": "\N{REPLACEMENT CHARACTER}"})
 def render(answer: Answer) -> tuple[str, ...]:
     """Return the contents (JSON texts) of the events that say an answer, in order; none for a blank one.
 
-    Every part answers the same event, in its thread where there is one, and mentions the recipient and nobody else.
-    What is said to the whole room is no reply and mentions nobody.
+    A file's is the last, still without where the file lies. Every part answers the same event, in its thread where
+    there is one, and mentions the recipient and nobody else. What is said to the whole room is no reply and mentions
+    nobody.
     """
     pieces = split(_sendable(answer.markdown), lambda markdown: _encoded_size(_content(markdown, answer)), BUDGET)
-    contents = (_content(piece.markdown, answer) for piece in pieces if piece.text.strip())
+    contents = [_content(piece.markdown, answer) for piece in pieces if piece.text.strip()]
+    if answer.attachment is not None:
+        contents.append(_file(answer.attachment, answer))
     return tuple(json.dumps(content, ensure_ascii=False) for content in contents)
 
 
@@ -88,14 +91,29 @@ def _content(markdown: str, answer: Answer) -> dict[str, Any]:
     content: dict[str, Any] = {
         "msgtype": "m.notice" if answer.notice else "m.text",
         "body": body,
-        "m.mentions": {},
+        **_relations(answer),
     }
-    if answer.recipient is not None:
-        content |= {"m.mentions": {"user_ids": [answer.recipient]}, "m.relates_to": _relation(answer)}
     formatted = _html(tokens)
     if formatted != html.escape(body, quote=False):
         content |= {"format": "org.matrix.custom.html", "formatted_body": formatted}
     return content
+
+
+def _file(attachment: Attachment, answer: Answer) -> dict[str, Any]:
+    return {
+        "msgtype": "m.file",
+        "body": attachment.name,
+        "filename": attachment.name,
+        "info": {"mimetype": attachment.media_type, "size": len(attachment.data)},
+        **_relations(answer),
+    }
+
+
+def _relations(answer: Answer) -> dict[str, Any]:
+    """Return whom a content mentions and what it answers."""
+    if answer.recipient is None:
+        return {"m.mentions": {}}
+    return {"m.mentions": {"user_ids": [answer.recipient]}, "m.relates_to": _relation(answer)}
 
 
 def _relation(answer: Answer) -> dict[str, Any]:

@@ -15,9 +15,10 @@ from matrix.backoff import Outage
 from matrix.client import Client
 from matrix.cross_signing import CrossSigner
 from matrix.crypto import LateKeys
+from matrix.direct_rooms import DirectRooms
 from matrix.errors import MALFORMED, Rejected
 from matrix.http import Json, endpoint
-from matrix.invitations import DirectRooms, Invitations
+from matrix.invitations import Invitations
 from matrix.ports import Journal, Sink
 from matrix.reader import Read, Reader
 from matrix.timeline import Timelines
@@ -59,11 +60,13 @@ class Gateway:
         journal: Journal,
         signer: CrossSigner | None = None,
         *,
+        direct: DirectRooms | None = None,
         ignore_users: Iterable[str] = (),
         display_name: str = "",
         wait_seconds: float = 30.0,
     ) -> None:
-        """`display_name`: what the account shall be called, "" for the name it has.
+        """`direct`: shared with whoever makes direct rooms. `display_name`: what the account shall be called, "" for
+        the name it has.
 
         `wait_seconds`: how long the homeserver may hold back an answer without news.
         """
@@ -72,7 +75,7 @@ class Gateway:
         self._journal = journal
         self._wait_seconds = wait_seconds
         self._display_name = display_name
-        self._direct = DirectRooms(client)
+        self._direct = direct or DirectRooms(client)
         self._reader = Reader(client, self._direct.__contains__, ignore_users)
         self._timelines = Timelines(client, journal)
         self._late_keys = LateKeys(self._reader.decryptor, journal)

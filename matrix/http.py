@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import aiohttp
@@ -20,7 +20,11 @@ from memory.errors import MatrixError
 
 Json = dict[str, Any]
 
+T = TypeVar("T")
+
 REQUEST_SECONDS = 60.0
+MEDIA_SECONDS = 120.0
+_CHUNK = 64 * 1024
 
 
 def endpoint(*segments: str, version: str = "v3", **query: str) -> str:
@@ -61,29 +65,64 @@ class HttpClient(AsyncClient):
             raise MatrixError(f"{_action('GET', path)}: the answer is not a JSON array")
         return answer
 
+    async def upload(self, data: bytes, media_type: str, name: str | None = None) -> str:
+        """Put a file onto the homeserver and return its mxc URI. Raises MatrixError."""
+        path = "/_matrix/media/v3/upload" + (f"?{urlencode({'filename': name})}" if name else "")
+        answer = _parsed(
+            await self._renewing(lambda token: self._exchange("POST", path, data, MEDIA_SECONDS, token, media_type))
+        )
+        address = answer.get("content_uri") if isinstance(answer, dict) else None
+        if not isinstance(address, str):
+            raise MatrixError(f"{_action('POST', path)}: the answer names no file")
+        return address
+
+    async def download(self, path: str, most_bytes: int) -> bytes | None:
+        """Return what lies at a path; None: it is longer than that, and the rest was not read. Raises MatrixError."""
+        return await self._renewing(
+            lambda token: self._exchange("GET", path, None, MEDIA_SECONDS, token, most_bytes=most_bytes)
+        )
+
     async def _request(self, method: str, path: str, data: str | None, seconds: float, authenticated: bool) -> Any:
-        token = self.access_token if authenticated else ""
+        if not authenticated:
+            return _parsed(await self._exchange(method, path, data, seconds, ""))
+        return _parsed(await self._renewing(lambda token: self._exchange(method, path, data, seconds, token)))
+
+    async def _renewing(self, attempt: Callable[[str], Awaitable[T]]) -> T:
+        """Make an attempt with the access token, and one more with a new token where it was rejected."""
+        token = self.access_token
         try:
-            return await self._exchange(method, path, data, seconds, token)
+            return await attempt(token)
         except TokenRejected:
-            if not authenticated or self.renew is None:
+            if self.renew is None:
                 raise
         await self.renew(token)
-        return await self._exchange(method, path, data, seconds, self.access_token)
+        return await attempt(self.access_token)
 
-    async def _exchange(self, method: str, path: str, data: str | None, seconds: float, token: str) -> Any:
-        headers = {"Content-Type": "application/json"}
+    async def _exchange(
+        self,
+        method: str,
+        path: str,
+        data: str | bytes | None,
+        seconds: float,
+        token: str,
+        media_type: str = "application/json",
+        *,
+        most_bytes: int | None = None,
+    ) -> bytes | None:
+        """Make one request and return the body answered; None: it is longer than `most_bytes`."""
+        headers = {"Content-Type": media_type}
         if token:
             headers["Authorization"] = f"Bearer {token}"
         try:
             response = await self.send(method, path, data, headers, timeout=aiohttp.ClientTimeout(total=seconds))
             async with response:
-                answer = _parsed(await response.read())
+                answer = await _read(response, most_bytes if response.ok else None)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise MatrixError(f"{_action(method, path)}: {type(error).__name__}") from error
         if not response.ok:
-            body = answer if isinstance(answer, dict) else {}
-            raise rejection(_action(method, path), response.status, body, response.headers)
+            body = _parsed(answer)
+            known = body if isinstance(body, dict) else {}
+            raise rejection(_action(method, path), response.status, known, response.headers)
         return answer
 
     async def _send(  # type: ignore[override]  # nio's uploads and downloads are not used here
@@ -111,8 +150,21 @@ def _action(method: str, path: str) -> str:
     return f"{method} {urlsplit(path).path}"
 
 
-def _parsed(content: bytes) -> Any:
+async def _read(response: aiohttp.ClientResponse, most_bytes: int | None) -> bytes | None:
+    """Read a body, however long it says it is, up to a limit; None: it goes on."""
+    if most_bytes is None:
+        return await response.read()
+    found = bytearray()
+    async for chunk in response.content.iter_chunked(_CHUNK):
+        found += chunk
+        if len(found) > most_bytes:
+            response.close()
+            return None
+    return bytes(found)
+
+
+def _parsed(content: bytes | None) -> Any:
     try:
-        return json.loads(content)
+        return json.loads(content or b"")
     except ValueError:
         return None

@@ -1,4 +1,4 @@
-"""Joining where the bot is invited, and remembering which rooms are direct."""
+"""Joining where the bot is invited."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from matrix.backoff import Outage
 from matrix.client import Client
-from matrix.errors import Rejected
+from matrix.direct_rooms import DirectRooms
 from matrix.http import endpoint
 from memory.errors import MatrixError
 
@@ -26,46 +26,6 @@ _ONLY_INVITES = json.dumps(
         "account_data": {"not_types": ["*"]},
     }
 )
-
-
-class DirectRooms:
-    """The account's `m.direct` data: which rooms are direct conversations, and with whom."""
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-        self._content: dict[str, Any] = {}
-        self._marked: set[str] = set()  # by us; a sync under way may still bring the content from before
-        self._marking = asyncio.Lock()
-
-    def __contains__(self, room_id: object) -> bool:
-        return room_id in self._marked or any(room_id in rooms for rooms in self._content.values())
-
-    async def load(self) -> None:
-        """Ask the homeserver. Raises MatrixError."""
-        try:
-            self.replace(await self._client.request("GET", self._path))
-        except Rejected as error:
-            if error.errcode != "M_NOT_FOUND":
-                raise
-            self.replace({})
-
-    def replace(self, content: Mapping[str, Any]) -> None:
-        """Take over what a sync brought."""
-        self._content = {user: rooms for user, rooms in content.items() if isinstance(rooms, list)}
-
-    async def mark(self, room_id: str, user_id: str) -> None:
-        """Note for good that a room is a direct conversation with this user. Raises MatrixError."""
-        async with self._marking:
-            await self.load()
-            if room_id not in self._content.get(user_id, []):
-                content = {**self._content, user_id: [*self._content.get(user_id, []), room_id]}
-                await self._client.request("PUT", self._path, content)
-                self.replace(content)
-            self._marked.add(room_id)
-
-    @property
-    def _path(self) -> str:
-        return endpoint("user", self._client.user_id, "account_data", "m.direct")
 
 
 class Invitations:

@@ -39,6 +39,10 @@ class EncryptedRooms(Protocol):
         """Whether this room was ever seen encrypted."""
         ...
 
+    async def mark_encrypted(self, room_ids: Sequence[str]) -> None:
+        """Remember for ever that rooms are encrypted."""
+        ...
+
 
 class Sink(Protocol):
     """Where batches go."""

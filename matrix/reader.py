@@ -78,8 +78,8 @@ class Reader:
     def _one(self, raw: Json, view: RoomView) -> Incoming | Undecryptable | Echo | None:
         me, sender, event_id = view.me.user_id, str(raw["sender"]), str(raw["event_id"])
         self._remember(event_id, sender)
-        if is_arrival(raw, me):
-            return arrival(raw, view)
+        if is_arrival(raw, me):  # into a room of its own making nobody invited the bot
+            return None if view.room_id in self._client.made else arrival(raw, view)
         if (txn_id := echoed_txn(raw, me)) is not None:
             return Echo(txn_id, event_id, view.room_id)
         if sender == me or self.ignores(sender) or is_redacted(raw):

@@ -8,11 +8,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from matrix.client import MARKER, Client
+from matrix.direct_rooms import DirectRooms, PrivateRooms
 from matrix.formatting import render
 from matrix.http import Json, endpoint
+from matrix.media import Media
 from matrix.ports import EncryptedRooms
 from memory.errors import LoginFailed, MatrixError
-from memory.events import Answer, OutboxRow
+from memory.events import Answer, Attachment, OutboxRow
 
 log = logging.getLogger(__name__)
 
@@ -24,11 +26,14 @@ _CLOCK_SLACK = timedelta(minutes=10)  # our clock against the homeserver's
 
 
 class Sender:
-    """Sends outbox rows as events of type m.room.message."""
+    """Sends outbox rows as events of type m.room.message, with their files."""
 
-    def __init__(self, client: Client, rooms: EncryptedRooms) -> None:
+    def __init__(self, client: Client, rooms: EncryptedRooms, direct: DirectRooms) -> None:
+        """`direct`: shared with the gateway, which then knows a new direct room from its first event on."""
         self._client = client
         self._rooms = rooms
+        self._private = PrivateRooms(client, direct, rooms)
+        self._media = Media(client)
 
     @property
     def device_id(self) -> str:
@@ -47,14 +52,44 @@ class Sender:
             raise MatrixError(str(error)) from error
 
     async def _send(self, row: OutboxRow) -> str:
-        room = await self._client.room(row.room_id)
-        if await self._rooms.encrypted(row.room_id) and not room.encrypted:
-            log.warning("room %s is encrypted, though its state does not say so (any more)", row.room_id)
-            room.encrypted = True
-        if room.encrypted and self._client.olm is None:
+        if await self._encrypts(row.room_id) and self._client.olm is None:
             raise MatrixError(f"refused to send plaintext to the encrypted room {row.room_id}")
         content: Json = {**json.loads(row.content), MARKER: row.txn_id}
         return await self._client.send_event(row.room_id, "m.room.message", content, row.txn_id)
+
+    async def _encrypts(self, room_id: str) -> bool:
+        """Whether a room is encrypted, and see to it that nio knows."""
+        room = await self._client.room(room_id)
+        if await self._rooms.encrypted(room_id) and not room.encrypted:
+            log.warning("room %s is encrypted, though its state does not say so (any more)", room_id)
+            room.encrypted = True
+        return bool(room.encrypted)
+
+    async def upload(self, row: OutboxRow) -> str:
+        """Upload a row's attachment, encrypted for an encrypted room, and return the content with url or file.
+
+        Raises MatrixError, as `send` does.
+        """
+        if row.attachment is None:
+            raise ValueError(f"row {row.txn_id} has no attachment")
+        try:
+            content = await self._media.put(
+                json.loads(row.content), row.attachment, encrypted=await self._encrypts(row.room_id)
+            )
+        except LoginFailed as error:
+            raise MatrixError(str(error)) from error
+        return json.dumps(content, ensure_ascii=False)
+
+    async def attachment(self, room_id: str, event_id: str, most_bytes: int) -> Attachment | None:
+        """Return the file of an event, decrypted; None: it holds no file. See Media.fetch for what it raises."""
+        return await self._media.fetch(room_id, event_id, most_bytes)
+
+    async def direct_room(self, user_id: str) -> str:
+        """Return the direct room of the bot with a user, made (encrypted) and the user invited where there is none.
+
+        Only a room in which nobody but the two is joined or invited will do. Raises MatrixError.
+        """
+        return await self._private.with_user(user_id)
 
     async def find_sent(self, row: OutboxRow) -> str | None:
         """Look for the event of a row that may have been sent, by another device or longer than a day ago.

@@ -12,6 +12,7 @@ import pytest
 from matrix.account import Account
 from matrix.client import Client
 from matrix.cross_signing import CrossSigner
+from matrix.direct_rooms import DirectRooms
 from matrix.gateway import Gateway
 from matrix.person import MemoryAccountStore
 from matrix.sender import Sender
@@ -53,6 +54,9 @@ class JournalInMemory:
 
     async def encrypted(self, room_id: str) -> bool:
         return room_id in self.encrypted_rooms
+
+    async def mark_encrypted(self, room_ids: Sequence[str]) -> None:
+        self.encrypted_rooms |= set(room_ids)
 
     async def take(self, batch: SyncBatch) -> None:
         if self.crash(batch):
@@ -97,8 +101,9 @@ class MatrixBot:
         )
         self.client: Client = await account.connect()
         self.signer = CrossSigner(self.client, self.folder / "cross_signing.json", self.password)
-        self.gateway = Gateway(self.client, self.journal, self.signer, ignore_users=self.ignore_users)
-        self.sender = Sender(self.client, self.journal)
+        direct = DirectRooms(self.client)
+        self.gateway = Gateway(self.client, self.journal, self.signer, direct=direct, ignore_users=self.ignore_users)
+        self.sender = Sender(self.client, self.journal, direct)
         self.running = asyncio.create_task(self.gateway.run(self.journal, self.journal.token))
         stored = self.journal.batches
         first = asyncio.create_task(self.journal.until(lambda: self.journal.batches > stored))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 
-from memory.errors import MatrixError
-from memory.events import Answer, OutboxRow
+from memory.errors import MatrixError, Refused
+from memory.events import Answer, Attachment, OutboxRow
 
 
 class FakeMatrix:
@@ -25,6 +25,10 @@ class FakeMatrix:
         self.typing_calls: list[bool] = []
         self.looked_for: list[str] = []
         self.findable: dict[str, str] = {}
+        self.files: dict[tuple[str, str], Attachment] = {}  # by room and event
+        self.uploads: list[bytes] = []
+        self.direct: dict[str, str] = {}  # rooms by user
+        self.unreachable: set[str] = set()  # users with whom no direct room can be had
 
     async def send(self, row: OutboxRow) -> str:
         self.tries += 1
@@ -38,6 +42,27 @@ class FakeMatrix:
     async def find_sent(self, row: OutboxRow) -> str | None:
         self.looked_for.append(row.txn_id)
         return self.findable.get(row.txn_id)
+
+    async def upload(self, row: OutboxRow) -> str:
+        self.tries += 1
+        if self.failures:
+            raise self.failures.pop(0)
+        assert row.attachment is not None
+        self.uploads.append(row.attachment)
+        return json.dumps({**json.loads(row.content), "url": f"mxc://hs/{len(self.uploads) - 1}"})
+
+    async def attachment(self, room_id: str, event_id: str, most_bytes: int) -> Attachment | None:
+        found = self.files.get((room_id, event_id))
+        if found is not None and len(found.data) > most_bytes:
+            raise Refused("file-too-large", limit=most_bytes // 1000)
+        return found
+
+    async def direct_room(self, user_id: str) -> str:
+        if user_id in self.unreachable:
+            raise MatrixError("no direct room", permanent=True)
+        room_id = self.direct.setdefault(user_id, f"!direct-{len(self.direct)}:hs")
+        self.joined[room_id] |= {user_id, "@bot:hs"}
+        return room_id
 
     async def typing(self, room_id: str, *, on: bool) -> None:
         self.typing_calls.append(on)
@@ -54,7 +79,11 @@ class FakeMatrix:
 
     def render(self, answer: Answer) -> tuple[str, ...]:
         content = {"body": answer.markdown, "answers": answer.event_id, "thread": answer.thread_root}
-        return (json.dumps(content | {"notice": answer.notice, "recipient": answer.recipient}),)
+        content |= {"notice": answer.notice, "recipient": answer.recipient}
+        if answer.attachment is None:
+            return (json.dumps(content),)
+        file = {**content, "body": answer.attachment.name, "type": answer.attachment.media_type}
+        return ((json.dumps(content),) if answer.markdown else ()) + (json.dumps(file),)
 
     def bodies(self, room_id: str | None = None) -> list[str]:
         """What the bot said, in the order the room shows it."""

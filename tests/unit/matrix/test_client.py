@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from matrix.client import Client
 from matrix.crypto import Decryptor, KeyMissing
+from matrix.direct_rooms import DirectRooms
 from matrix.errors import MALFORMED
 from matrix.sender import Sender
 from memory.errors import MatrixError
@@ -226,6 +227,9 @@ class Remembered:
     async def encrypted(self, room_id: str) -> bool:
         return True
 
+    async def mark_encrypted(self, room_ids: Sequence[str]) -> None:
+        raise AssertionError("no room is made here")
+
 
 async def test_plaintext_is_refused_where_nothing_can_be_encrypted(client: Client) -> None:
     await client.apply_sync(sync())
@@ -233,4 +237,4 @@ async def test_plaintext_is_refused_where_nothing_can_be_encrypted(client: Clien
     client.olm = None
     row = OutboxRow("t", ROOM, "$asked", 0, '{"msgtype": "m.text", "body": "secret"}', datetime.now(UTC))
     with pytest.raises(MatrixError, match="refused to send plaintext"):
-        await Sender(client, Remembered()).send(row)
+        await Sender(client, Remembered(), DirectRooms(client)).send(row)

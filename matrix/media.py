@@ -1,0 +1,95 @@
+"""Files: fetched with the events that hold them, and put onto the homeserver; encrypted where the room is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from nio.crypto.attachments import decrypt_attachment, encrypt_attachment
+from nio.exceptions import EncryptionError
+
+from matrix.client import Client
+from matrix.crypto import Decryptor, KeyMissing
+from matrix.errors import MALFORMED, Rejected
+from matrix.http import Json, endpoint
+from memory.errors import Refused
+from memory.events import Attachment
+
+_MXC = re.compile(r"mxc://([^/?#\s]+)/([A-Za-z0-9_-]+)")
+_ENCRYPTED = "application/octet-stream"  # what the homeserver is told of an encrypted file
+_UNKNOWN = "application/octet-stream"
+
+
+class Media:
+    """Files of room events."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._decryptor = Decryptor(client)
+
+    async def fetch(self, room_id: str, event_id: str, most_bytes: int) -> Attachment | None:
+        """Return the file an event holds, None where it holds none or cannot be seen.
+
+        Raises Refused: file-too-large, counted while it is read; file-unreadable, where its key is missing or it is not
+        what was sent. MatrixError: the homeserver does not give it now.
+        """
+        try:
+            raw = await self._client.request("GET", endpoint("rooms", room_id, "event", event_id))
+            content = self._content(room_id, raw)
+            if content is None:
+                return None
+            encrypted = content.get("file")
+            address = encrypted["url"] if encrypted is not None else content["url"]
+            data = await self._download(address, most_bytes)
+            if encrypted is not None:
+                data = _decrypted(data, encrypted)
+            return Attachment(*_described(content), data)
+        except Rejected as error:
+            if not error.permanent:
+                raise
+            return None
+        except (*MALFORMED, KeyMissing, EncryptionError) as error:
+            raise Refused("file-unreadable") from error
+
+    async def put(self, content: Mapping[str, Any], data: bytes, *, encrypted: bool) -> Json:
+        """Upload a file and return the content of its event, with where it lies and in an encrypted room its key.
+
+        Raises MatrixError.
+        """
+        if not encrypted:
+            media_type = str(content["info"]["mimetype"])
+            return {**content, "url": await self._client.upload(data, media_type, str(content["body"]))}
+        ciphertext, keys = encrypt_attachment(data)
+        return {**content, "file": {**keys, "url": await self._client.upload(ciphertext, _ENCRYPTED)}}
+
+    def _content(self, room_id: str, raw: Json) -> Json | None:
+        """Return the content of an event that holds a file, else None. Raises KeyMissing, one of MALFORMED."""
+        plain = self._decryptor.decrypt(room_id, raw) if raw["type"] == "m.room.encrypted" else raw
+        content: Json = plain["content"]
+        return content if plain["type"] == "m.room.message" and content.get("msgtype") == "m.file" else None
+
+    async def _download(self, address: str, most_bytes: int) -> bytes:
+        found = _MXC.fullmatch(address)
+        if found is None:
+            raise ValueError("not the address of a file")
+        path = endpoint("media", "download", found[1], found[2], version="v1")
+        data = await self._client.download(path, most_bytes)
+        if data is None:
+            raise Refused("file-too-large", limit=most_bytes // 1000)
+        return data
+
+
+def _decrypted(data: bytes, encrypted: Mapping[str, Any]) -> bytes:
+    """Decrypt a file. Raises EncryptionError where its hash is another, one of MALFORMED."""
+    if encrypted["v"] != "v2":
+        raise ValueError("encrypted in a way that is not known")
+    return bytes(decrypt_attachment(data, encrypted["key"]["k"], encrypted["hashes"]["sha256"], encrypted["iv"]))
+
+
+def _described(content: Json) -> tuple[str, str]:
+    """Return name and media type of a file."""
+    name = content.get("filename") or content.get("body")
+    info = content.get("info")
+    media_type = info.get("mimetype") if isinstance(info, dict) else None
+    return name if isinstance(name, str) else "", media_type if isinstance(media_type, str) else _UNKNOWN
