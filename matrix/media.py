@@ -16,7 +16,7 @@ from matrix.http import Json, endpoint
 from memory.errors import Refused
 from memory.events import Attachment
 
-_MXC = re.compile(r"mxc://([^/?#\s]+)/([A-Za-z0-9_-]+)")
+_MXC = re.compile(r"mxc://([A-Za-z0-9\[][A-Za-z0-9.:\]-]*)/([A-Za-z0-9_-]+)")
 _ENCRYPTED = "application/octet-stream"  # what the homeserver is told of an encrypted file
 _UNKNOWN = "application/octet-stream"
 
