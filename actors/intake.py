@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from dataclasses import replace
 
 from actors.actor import Address
 from actors.messages import Deliver, Flush, Wake
 from actors.parts import Parts
 from actors.runtime import ActorSystem
+from actors.store import Tables
+from memory.addressing import without_name
 from memory.events import Incoming, IncomingKind, SyncBatch
+from memory.types import Persona
 
 log = logging.getLogger(__name__)
 
@@ -19,6 +23,7 @@ class Intake:
 
     def __init__(self, parts: Parts, system: ActorSystem) -> None:
         self._store = parts.store
+        self._settings = parts.settings
         self._dispatcher = parts.dispatcher
         self._clock = parts.clock
         self._system = system
@@ -26,12 +31,14 @@ class Intake:
     async def take(self, batch: SyncBatch) -> None:
         """Journal a batch with its sync token in one transaction, then deliver what is new, in order.
 
-        The text of a message that is not for the bot is not stored.
+        The text of a message that is not for the bot is not stored; of somebody silent nothing is but commands.
         """
         events = tuple(_without_new_text(event) for event in (*batch.late, *batch.events))
-        received = [event for event in events if self._concerns_the_bot(event)]
-        ignored = [event for event in events if not self._concerns_the_bot(event)]
         async with self._store.transaction() as tables:
+            events = await self._by_name(tables, events)
+            silent = await tables.users.silent(_senders(events))
+            received = [event for event in events if self._concerns_the_bot(event, silent)]
+            ignored = [event for event in events if not self._concerns_the_bot(event, silent)]
             entries = await tables.journal.record(batch, received, ignored, self._clock.now())
             for echo in batch.echoes:
                 await tables.outbox.sent(echo.txn_id, echo.event_id)
@@ -57,10 +64,41 @@ class Intake:
         for room_id in dict.fromkeys(entry.incoming.room_id for entry in entries):
             await self._system.tell(Address("room", room_id), Wake())
 
-    def _concerns_the_bot(self, event: Incoming) -> bool:
+    async def _by_name(self, tables: Tables, events: tuple[Incoming, ...]) -> tuple[Incoming, ...]:
+        """Return the events, addressed where they begin with a name of their room's persona, which is then taken off.
+
+        Clients that know nothing of that name send an empty m.mentions; one that names others only is believed.
+        """
+        if not any(self._settings.persona(name).answers_to for name in self._settings.personas()):
+            return events
+        rooms = dict.fromkeys(event.room_id for event in events if _may_be_named(event))
+        personas = await tables.rooms.personas(tuple(rooms)) if rooms else {}
+        return tuple(
+            _named(event, self._settings.persona(personas[event.room_id])) if _may_be_named(event) else event
+            for event in events
+        )
+
+    def _concerns_the_bot(self, event: Incoming, silent: frozenset[str]) -> bool:
         if event.kind is not IncomingKind.MESSAGE:
             return True
-        return event.direct or event.addressed or self._dispatcher.recognise(event.text) is not None
+        meant = event.direct or event.addressed
+        if event.sender not in silent:
+            return meant or self._dispatcher.recognise(event.text) is not None
+        meaning = self._dispatcher.recognise(event.text, meant=meant)
+        return meaning is not None and meaning.turn is None
+
+
+def _senders(events: Iterable[Incoming]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(event.sender for event in events if event.kind is IncomingKind.MESSAGE))
+
+
+def _may_be_named(event: Incoming) -> bool:
+    return event.kind is IncomingKind.MESSAGE and not event.addressed and not event.for_others
+
+
+def _named(event: Incoming, persona: Persona) -> Incoming:
+    rest = without_name(event.text, persona.answers_to)
+    return event if rest is None else replace(event, text=rest, addressed=True)
 
 
 def _without_new_text(event: Incoming) -> Incoming:

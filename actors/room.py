@@ -7,17 +7,19 @@ one person's messages.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from actors.actor import Address
 from actors.answers import answering
 from actors.commanding import CommandRunner, members_of
+from actors.context_messages import ForgetContext, LeftContext, SetPersona
 from actors.gate import Gate
 from actors.lanes import Job, Lanes
 from actors.messages import Deliver, Flush, OpenWindow, TurnBegan, TurnOver, Wake
 from actors.owner import ListOwner
 from actors.parts import Parts
 from actors.passes import exchange_of
+from actors.privacy import forget_context, is_silent, said_before, set_persona, tell_rooms
 from actors.runtime import Context
 from actors.taking_back import TakingBack
 from actors.tracing import following
@@ -76,6 +78,12 @@ class RoomActor(ListOwner):
                 await self._accept(entry)
             case OpenWindow(thread_root, members):
                 return await self._windows.open(thread_root, members)
+            case SetPersona():
+                self._persona = await set_persona(self.room_id, message, self.parts)
+            case ForgetContext():
+                await self._forget(message)
+            case LeftContext(user_id, through, silent):
+                await self._leave_context(user_id, through, silent=silent)
             case _Done(event_id, answered):
                 await self._done(event_id, answered)
             case Wake():
@@ -153,6 +161,9 @@ class RoomActor(ListOwner):
         event = job.entry.incoming
         with following(event.event_id):
             try:
+                if await is_silent(event.sender, self.parts):  # by a command before it, in another room perhaps
+                    await self._finish(job.entry, JournalState.IGNORED)
+                    return _Done(event.event_id)
                 members = await members_of(self.room_id, self.parts)
                 turn = Turn(
                     entry=job.entry,
@@ -193,7 +204,8 @@ class RoomActor(ListOwner):
         exchange = None
         if answered is not None and not job.edits:
             exchange = exchange_of(answered.entry)
-            self._windows.add(answered.entry, answered.members)
+            if job.entry.in_context:
+                self._windows.add(answered.entry, answered.members)
         await self._tell_over(job.entry, exchange)
         for edit in job.edits:
             await self._taking_back.carry_out(edit, job.entry)
@@ -215,6 +227,21 @@ class RoomActor(ListOwner):
         following = self._lanes.remove(event_id)
         if following is not None:
             self._start(following)
+
+    # --- it leaves the context ---------------------------------------------------------------------------------------
+
+    async def _forget(self, request: ForgetContext) -> None:
+        through = await forget_context(self.room_id, request, self.parts)
+        await self._leave_context(None, through)
+        self.context.spawn(tell_rooms(self.context.system, LeftContext(request.user_id, through)))
+
+    async def _leave_context(self, user_id: str | None, through: int, *, silent: bool = False) -> None:
+        """Follow the journal: what was said before, by one person or by all, stands in no window from now on."""
+        self._windows.close(user_id)
+        for job in [job for job in self._lanes.by_event.values() if said_before(job, through, user_id)]:
+            job.entry = replace(job.entry, in_context=False)
+            if silent and job.meaning.turn is not None:
+                await self._stop(job, JournalState.IGNORED)
 
     # --- it is redacted or edited -----------------------------------------------------------------------------------
 

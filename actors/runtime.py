@@ -191,6 +191,10 @@ class ActorSystem:
         await self._deliver(address, Envelope(request, answer))
         return cast("R", await answer)
 
+    def loaded(self, kind: str) -> tuple[Address, ...]:
+        """Return the addresses of the actors of a kind that are loaded now, or about to be."""
+        return tuple(address for address in self.cells if address.kind == kind)
+
     @property
     def depths(self) -> tuple[int, ...]:
         """How many messages wait in each loaded actor's mailbox, those of senders held back by a full one included."""

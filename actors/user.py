@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
+from actors.context_messages import LeftContext, ReadPrivacy, SetPrivacy
+from actors.costs import UsageOf, costs_of
 from actors.messages import (
     ClearMemories,
-    Deleted,
-    DeleteMemories,
-    EditMemory,
     EffectKey,
-    ListMemories,
-    MemoryListing,
     PassAnswered,
     TakenBack,
     TurnBegan,
@@ -20,13 +15,11 @@ from actors.messages import (
 from actors.owner import ListOwner
 from actors.parts import Parts
 from actors.passes import PassQueue
+from actors.privacy import set_level, tell_rooms
 from actors.runtime import Context
-from actors.store import Tables
-from memory.errors import Refused
-from memory.text import checked_text
-from memory.types import Conversation, Memory, ScopeKind
-from memory.visibility import View, listed
-from memory.words import Heard
+from actors.why import WhyLast, explain
+from memory.types import Privacy, ScopeKind
+from memory.undo import Taken
 
 
 class UserActor(ListOwner):
@@ -48,14 +41,16 @@ class UserActor(ListOwner):
     async def handle(self, message: object) -> object | None:
         """Dispatch one message; see actors/messages.py for what each means."""
         match message:
-            case ListMemories(conversation, heard):
-                return await self._listing(conversation, heard)
-            case DeleteMemories(ids, effect):
-                return await self._delete(ids, effect)
-            case EditMemory(memory_id, text, effect):
-                return await self._edit(memory_id, text, effect)
             case ClearMemories(effect):
                 return await self._clear(effect)
+            case ReadPrivacy():
+                return self.privacy
+            case SetPrivacy():
+                await self._set_privacy(message)
+            case WhyLast():
+                return await explain(self.parts, self.user_id, self.privacy, message)
+            case UsageOf():
+                return await costs_of(self.parts, self.user_id, message)
             case TurnBegan(seq, event_id):
                 self._passes.began(seq, event_id)
             case TurnOver(seq, event_id, exchange):
@@ -68,49 +63,16 @@ class UserActor(ListOwner):
                 return await super().handle(message)
         return None
 
-    async def _listing(self, conversation: Conversation, heard: Heard) -> MemoryListing:
-        settings = self.parts.settings.memory(conversation.room_id)
-        async with self.parts.store.transaction() as tables:
-            everything = await tables.memories.of_user(self.user_id)
-        return MemoryListing(*listed(everything, View(conversation, settings, self.privacy, heard)))
-
-    async def _delete(self, ids: tuple[int, ...], effect: EffectKey) -> Deleted:
-        async with self.parts.store.transaction() as tables:
-            recorded = await tables.effects.recorded(effect.event_id, effect.call)
-            if recorded is not None:
-                done, unknown = json.loads(recorded)
-                return Deleted(tuple(done), tuple(unknown))
-            own = {memory.id for memory in await self._own(tables, ids)}
-            wanted = tuple(dict.fromkeys(ids))
-            result = Deleted(
-                tuple(each for each in wanted if each in own), tuple(each for each in wanted if each not in own)
-            )
-            await tables.memories.delete(result.done)
-            await tables.effects.record(effect.event_id, effect.call, json.dumps([result.done, result.unknown]))
-        self.lists.drop(result.done)
-        self.parts.metrics.memories("deleted", len(result.done))
-        return result
-
-    async def _edit(self, memory_id: int, text: str, effect: EffectKey) -> Memory:
-        wording = checked_text(text)
-        async with self.parts.store.transaction() as tables:
-            own = await self._own(tables, (memory_id,))
-            if not own:
-                raise Refused("memory-unknown", id=str(memory_id))
-            if await tables.effects.recorded(effect.event_id, effect.call) is not None:
-                return own[0]
-            edited = await tables.memories.edit(memory_id, wording, self.parts.clock.now())
-            await tables.effects.record(effect.event_id, effect.call, str(memory_id))
-        self.lists.replace(edited)
-        return edited
-
     async def _clear(self, effect: EffectKey) -> int:
         async with self.parts.store.transaction() as tables:
             recorded = await tables.effects.recorded(effect.event_id, effect.call)
             if recorded is not None:
                 return int(recorded)
             ids = [memory.id for memory in await tables.memories.of_user(self.user_id)]
-            await tables.memories.delete(ids)
+            if ids:
+                taken = Taken(await tables.undo.as_they_are(ids))
+                await tables.memories.delete(ids)
+                await tables.undo.keep(self.user_id, effect.event_id, self.parts.clock.now(), taken)
             await tables.effects.record(effect.event_id, effect.call, str(len(ids)))
             through = await tables.users.forget_through(self.user_id, effect.event_id)
         self.lists.drop(ids)
@@ -118,16 +80,18 @@ class UserActor(ListOwner):
         await self._passes.forget_through(through)
         return len(ids)
 
+    async def _set_privacy(self, request: SetPrivacy) -> None:
+        through = await set_level(self.user_id, request, self.parts)
+        if through is None:
+            return
+        self.privacy = request.level
+        await self._passes.forget_through(through)
+        if self.privacy is Privacy.SILENT:
+            self.context.spawn(tell_rooms(self.context.system, LeftContext(self.user_id, through, silent=True)))
+
     async def _take_back(self, event_id: str) -> None:
         async with self.parts.store.transaction() as tables:
             _, deleted = await tables.candidates.take_back(event_id)
+            await tables.undo.forget_event(self.user_id, event_id)
         self.lists.drop(deleted)
         await self._passes.drop(event_id)
-
-    async def _own(self, tables: Tables, ids: tuple[int, ...]) -> tuple[Memory, ...]:
-        """Return those of the ids that are this user's; nobody else's memories can be told from missing ones."""
-        return tuple(
-            memory
-            for memory in await tables.memories.get(ids)
-            if memory.scope is not ScopeKind.ROOM and memory.scope_id == self.user_id
-        )

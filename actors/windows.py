@@ -31,8 +31,9 @@ class Windows:
         return self._extend(thread_root, (), members)
 
     def add(self, turn: JournalEntry, members: frozenset[str]) -> None:
-        """Add an answered turn; where the window is not open, the journal has it."""
-        if turn.incoming.thread_root in self._open:
+        """Add an answered turn; where the window is not open, or was read since, the journal has it."""
+        open_now = self._open.get(turn.incoming.thread_root)
+        if open_now is not None and not any(entry.event_id == turn.incoming.event_id for entry in open_now.entries):
             self._extend(turn.incoming.thread_root, entries_of(turn), members)
 
     def leave(self, turn: JournalEntry) -> None:
@@ -40,6 +41,12 @@ class Windows:
         thread_root = turn.incoming.thread_root
         if thread_root in self._open:
             self._open[thread_root] = window.without(self._open[thread_root], turn.incoming.event_id)
+
+    def close(self, user_id: str | None = None) -> None:
+        """Let go of every window, or of those with a person in them; the next turn reads them from the journal."""
+        for thread_root, each in list(self._open.items()):
+            if user_id is None or user_id in each.participants or any(e.author == user_id for e in each.entries):
+                del self._open[thread_root]
 
     def _extend(self, thread_root: str | None, entries: Sequence[WindowEntry], members: frozenset[str]) -> Window:
         settings, now = self._parts.settings.context(self._room_id), self._parts.clock.now()

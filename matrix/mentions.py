@@ -22,10 +22,14 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Addressing:
-    """`addressed`: the bot is meant. `text`: the body without a leading mention of it, stripped."""
+    """`addressed`: the bot is meant. `text`: the body without a leading mention of it, stripped.
+
+    `for_others`: m.mentions names people, and the bot is none of them.
+    """
 
     addressed: bool
     text: str
+    for_others: bool = False
 
 
 def address(content: Mapping[str, Any], body: str, me: Identity) -> Addressing:
@@ -36,13 +40,14 @@ def address(content: Mapping[str, Any], body: str, me: Identity) -> Addressing:
     pills = _pills(content)
     leading_pill = bool(pills) and pills[0] == (me.user_id, True)
     rest = _without_name(body, me, loose=leading_pill)
+    mentioned = _mentioned(content.get("m.mentions"))
     if "m.mentions" in content:
-        addressed = me.user_id in _mentioned(content["m.mentions"])
+        addressed = me.user_id in mentioned
     else:
         addressed = any(user == me.user_id for user, _ in pills) or rest is not None
     if addressed and rest is not None:
         return Addressing(addressed, rest)
-    return Addressing(addressed, body.strip())
+    return Addressing(addressed, body.strip(), for_others=bool(mentioned) and not addressed)
 
 
 def _mentioned(mentions: object) -> Sequence[object]:

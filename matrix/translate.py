@@ -101,6 +101,7 @@ def _message(incoming: Incoming, content: Mapping[str, Any], relation: Mapping[s
         body=body,
         text=addressing.text,
         addressed=addressing.addressed,
+        for_others=addressing.for_others,
         thread_root=None if thread is None else _text(thread),
         reply_to=None if reply is None or relation.get("is_falling_back") is True else _text(reply),
     )

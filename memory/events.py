@@ -41,7 +41,8 @@ class Incoming:
 
     body: the plain text as sent, "" for anything but text. text: body without the mention that addressed the bot.
     target: the event that an edit replaces or a redaction removes. thread_root, reply_to: relations, where present.
-    addressed: m.mentions, a pill or the leading display name means the bot. direct: m.direct or is_direct says so.
+    addressed: m.mentions, a pill or the leading display name means the bot, or the message begins with a name of the
+    room's persona. for_others: m.mentions names people and not the bot. direct: m.direct or is_direct says so.
     alone: nobody but the sender and the bot is in the room. sent_at: the homeserver's timestamp.
     """
 
@@ -58,6 +59,7 @@ class Incoming:
     addressed: bool = False
     direct: bool = False
     alone: bool = False
+    for_others: bool = False  # of the event as it comes in; not journalled
 
     @property
     def private(self) -> bool:

@@ -44,7 +44,7 @@ _READ_BY_PEOPLE = frozenset({Place.LIST, Place.NOTICE, Place.EXPORT, Place.WHY})
 class View:
     """From where memories of one owner are looked at.
 
-    privacy: the level of the memories' owner; a room's is OPEN. heard: what stands in the conversation's window.
+    privacy: the level of the memories' owner; a room has none. heard: what stands in the conversation's window.
     """
 
     conversation: Conversation
@@ -65,7 +65,7 @@ def hidden_by(memory: Memory, view: View, place: Place) -> Hiding | None:
     at_home = conversation.private and memory.scope_id == owner
     if at_home and place in _READ_BY_PEOPLE:
         return None
-    if view.privacy is not Privacy.OPEN:
+    if view.privacy is not Privacy.OPEN and memory.scope is not ScopeKind.ROOM:
         return Hiding.PRIVACY
     if settings.blacklist and blacklisted(memory.scope_id, settings):
         return Hiding.BLACKLIST

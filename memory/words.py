@@ -7,10 +7,23 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-# Scripts written without spaces between words: a key there is bounded by nothing but its own characters. By first
-# word of the character's Unicode name.
-_UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN")
+from memory.text import visible
+
+# Scripts written without spaces between words: a key there is bounded by nothing but its own characters. How the
+# Unicode names of their characters begin.
+_UNSPACED = (
+    *("CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "BOPOMOFO", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN"),
+    *("JAVANESE", "BALINESE", "NEW TAI LUE", "TAI THAM"),
+)
+# Korean writes particles onto the word they follow; a key followed by nothing else is a word of its own.
+_PARTICLES = re.compile(
+    "(?:들)?(?:은|는|이|가|을|를|의|에|에서|에게|에게서|한테|께|께서|와|과|랑|이랑|하고|도|만|로|으로|까지|부터|마다|"
+    r"처럼|보다|이나|나|이라|라|이야|야|아|이다|이에요|예요|입니다|요)?(?:은|는|도|만)?(?!\w)"
+)
 _MARK = "M"
+# Which form of a symbol is shown; no part of what it says.
+_SELECTORS = dict.fromkeys([*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)])
+_DOTTED_I = "i\u0307"  # what the capital of Turkish i is folded to
 
 
 class Heard:
@@ -48,20 +61,31 @@ NOTHING = Heard()
 
 
 def fold(text: str) -> str:
-    """Return a text as words are compared: NFKC, case folded, runs of white space as one space."""
-    return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).split())
+    """Return a text as words are compared: NFKC, case folded, runs of white space as one space, nothing hidden."""
+    plain = visible(text).translate(_SELECTORS)
+    if plain.isascii():
+        return " ".join(plain.lower().split())
+    folded = unicodedata.normalize("NFKC", plain).casefold().replace(_DOTTED_I, "i")
+    return " ".join(unicodedata.normalize("NFKC", folded).split())
 
 
 def _occurs(key: str, folded: str) -> bool:
     """Whether a key stands in a folded text with no word going on at either end of it."""
     wanted = _folded_key(key)
-    if not wanted:
+    if not wanted or wanted not in folded:
         return False
     for found in re.finditer(f"(?={re.escape(wanted)})", folded):
         start, end = found.start(), found.start() + len(wanted)
-        if not _goes_on(folded[:start][-1:], wanted[0]) and not _goes_on(wanted[-1], folded[end : end + 1], after=True):
+        if not _goes_on(folded[max(0, start - 1) : start], wanted[0]) and _ends(wanted[-1], folded, end):
             return True
     return False
+
+
+def _ends(last: str, folded: str, end: int) -> bool:
+    """Whether a word whose last character stands before `end` goes no further there."""
+    if not _goes_on(last, folded[end : end + 1], after=True):
+        return True
+    return _name(last).startswith("HANGUL") and _PARTICLES.match(folded, end) is not None
 
 
 def _goes_on(left: str, right: str, *, after: bool = False) -> bool:
@@ -79,7 +103,12 @@ def _in_word(character: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _unspaced(character: str) -> bool:
-    return unicodedata.name(character, "").split(" ")[0] in _UNSPACED
+    return _name(character).startswith(_UNSPACED)
+
+
+@lru_cache(maxsize=4096)
+def _name(character: str) -> str:
+    return unicodedata.name(character, "")
 
 
 @lru_cache(maxsize=4096)
