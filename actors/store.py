@@ -77,6 +77,13 @@ class JournalTable(Protocol):
         """
         ...
 
+    async def last_given(self, room_id: str, thread_root: str | None, sender: str) -> Given | None:
+        """Return what the last answer to someone in a room's main timeline, or a thread, was given; None: none yet.
+
+        Answers that were retracted do not count.
+        """
+        ...
+
     async def welcomed(self, room_id: str, since: datetime, besides: str) -> bool:
         """Whether the bot came into a room at or after `since` and greeted it, by another event than `besides`."""
         ...
@@ -362,8 +369,13 @@ class UsageTable(Protocol):
         """Record one model call; `purpose` is "reply" or "extraction"."""
         ...
 
-    async def totals(self, first: date, last: date, by: Sequence[UsageBy]) -> tuple[UsageTotal, ...]:
-        """Sum the calls of some UTC dates, both included, for each combination of `by` there is, in order."""
+    async def totals(
+        self, first: date, last: date, by: Sequence[UsageBy], *, user_id: str | None = None
+    ) -> tuple[UsageTotal, ...]:
+        """Sum the calls of some UTC dates, both included, for each combination of `by` there is, in order.
+
+        `user_id`: only those made for this person.
+        """
         ...
 
 

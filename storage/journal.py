@@ -11,7 +11,7 @@ from memory.events import Incoming, JournalEntry, JournalState, SyncBatch, Undec
 from memory.types import Given, Recall
 from storage.codec import read_time, storable, time_text
 from storage.entries import COLUMNS, decode, decode_all, encode, encode_waiting, write_recall
-from storage.given import NOTHING_GIVEN, write_given
+from storage.given import NOTHING_GIVEN, read_given, write_given
 from storage.rooms import RoomRows
 from storage.sql import Sql, Value
 
@@ -52,6 +52,10 @@ _LEAVE_CONTEXT = """
 UPDATE journal SET in_context = 0
 WHERE seq < (SELECT seq FROM journal WHERE event_id = ?) AND in_context
 AND (said IS NOT NULL OR state = 'received') AND
+"""
+_LAST_GIVEN = """
+SELECT given FROM journal WHERE sender = ? AND room_id = ? AND thread_root IS ? AND given IS NOT NULL
+ORDER BY seq DESC LIMIT 1
 """
 _WELCOMED = """
 SELECT 1 FROM journal
@@ -146,6 +150,11 @@ class JournalRows:
         if sender is not None:
             await self._sql.run(f"{_LEAVE_CONTEXT} sender = ?", before, sender)
         return await self._seq(before)
+
+    async def last_given(self, room_id: str, thread_root: str | None, sender: str) -> Given | None:
+        """Return what the last answer to someone in a room's main timeline, or a thread, was given; None: none yet."""
+        row = await self._sql.row(_LAST_GIVEN, sender, room_id, thread_root)
+        return None if row is None else read_given(row[0])
 
     async def welcomed(self, room_id: str, since: datetime, besides: str) -> bool:
         """Whether the bot came into a room at or after `since` and greeted it, by another event than `besides`."""

@@ -19,7 +19,7 @@ _COLUMNS = {"day": "substr(at, 1, 10)", "user": "user_id", "room": "room_id", "m
 # Times are text in UTC that begins with the date, so a date is before every time on it.
 _TOTALS = """
 SELECT count(*), sum(input_tokens), sum(output_tokens), sum(cache_read_tokens), sum(cache_write_tokens){columns}
-FROM usage WHERE at >= ? AND at < ?{grouped}
+FROM usage WHERE at >= ? AND at < ?{owned}{grouped}
 """
 
 
@@ -45,16 +45,22 @@ class UsageRows:
             time_text(at),
         )
 
-    async def totals(self, first: date, last: date, by: Sequence[UsageBy]) -> tuple[UsageTotal, ...]:
+    async def totals(
+        self, first: date, last: date, by: Sequence[UsageBy], *, user_id: str | None = None
+    ) -> tuple[UsageTotal, ...]:
         """Sum the calls of some UTC dates, both included, for each combination of `by` there is, in order.
+
+        `user_id`: only those made for this person.
 
         Reads those days by an index; what it takes grows with the calls made on them.
         """
         columns = ", ".join(_COLUMNS[each] for each in by)
         statement = _TOTALS.format(
             columns=f", {columns}" if columns else "",
+            owned="" if user_id is None else " AND user_id = ?",
             grouped=f" GROUP BY {columns} ORDER BY {columns}" if columns else " HAVING count(*) > 0",
         )
         after = last + timedelta(days=1)
-        rows = await self._sql.rows(statement, first.isoformat(), after.isoformat())
+        owner = () if user_id is None else (user_id,)
+        rows = await self._sql.rows(statement, first.isoformat(), after.isoformat(), *owner)
         return tuple(UsageTotal(tuple(map(str, row[_SUMS:])), *map(int, row[:_SUMS])) for row in rows)
