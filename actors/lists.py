@@ -14,7 +14,7 @@ from actors.ports import Vector
 from memory import decay
 from memory.errors import EmbeddingError
 from memory.settings import MemorySettings
-from memory.types import Conversation, ListKey, Memory, Privacy, Settlement
+from memory.types import Conversation, ListKey, Memory, Privacy, ScopeKind, Settlement
 from memory.visibility import Place, View, usable
 
 log = logging.getLogger(__name__)
@@ -116,6 +116,30 @@ class MemoryList:
         self._without_vector.add(memory.id)
         self._changed()
 
+    def update(self, memory: Memory) -> None:
+        """Replace a memory of this list by one with the same text: its vector holds."""
+        if memory.id in self.memories:
+            self.memories[memory.id] = memory
+            self._changed()
+
+    async def revise(self, memory: Memory) -> None:
+        """Take in a memory of this list that changed or came back; where its text is the same its vector stays."""
+        old = self.memories.get(memory.id)
+        self.memories[memory.id] = memory
+        if old is None:
+            self.memories = dict(sorted(self.memories.items()))
+        self._changed()
+        if old is None or old.text != memory.text:
+            self._indexes.drop(self.key, (memory.id,))
+            self._without_vector.add(memory.id)
+            await self._load_index()
+
+    def takes(self, memory: Memory) -> bool:
+        """Whether a memory belongs to this list; a global one does to every list of its user."""
+        if memory.scope_id != self.key.owner:
+            return False
+        return memory.scope is ScopeKind.GLOBAL or (memory.scope, memory.persona) == (self.key.kind, self.key.persona)
+
     def drop(self, ids: Iterable[int]) -> None:
         """Remove memories."""
         gone = tuple(ids)
@@ -174,16 +198,19 @@ class Lists:
             self._embed_missing()
         return score
 
-    async def add(self, key: ListKey, memories: Iterable[Memory]) -> None:
-        """Put memories that were just saved into a list."""
+    async def add(
+        self, key: ListKey, memories: Iterable[Memory], vectors: Iterable[tuple[int, str, Vector]] = ()
+    ) -> None:
+        """Put memories that were just saved into a list; `vectors`: those that were stored with them."""
         added = tuple(memories)
         if not added:
             return
         if key not in self._loaded:
-            await self.get(key)  # which finds them in the database, without vectors
+            await self.get(key)  # which finds them in the database
             return
         for memory in added:
             self._loaded[key].put(memory)
+        self._loaded[key].put_vectors(vectors)
         self._embed_missing(at_once=True)
 
     def follow(self, settlement: Settlement) -> None:
@@ -203,6 +230,20 @@ class Lists:
         for each in self.loaded:
             if memory.id in each.memories:
                 each.put(memory)
+        self._embed_missing(at_once=True)
+
+    def update(self, memory: Memory) -> None:
+        """Follow a change that left the text as it was, and so the vector."""
+        for each in self.loaded:
+            each.update(memory)
+
+    async def revise(self, memories: Iterable[Memory]) -> None:
+        """Let every loaded list follow memories that changed or came back (a list loaded later reads storage)."""
+        for memory in memories:
+            self._passed_over.discard(memory.id)
+            for each in self.loaded:
+                if each.takes(memory):
+                    await each.revise(memory)
         self._embed_missing(at_once=True)
 
     def _embed_missing(self, *, at_once: bool = False) -> None:

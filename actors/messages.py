@@ -7,10 +7,11 @@ from datetime import datetime
 from typing import Generic, TypeVar
 
 from actors.ports import Vector
+from memory.capacity import Saved
 from memory.events import JournalEntry
 from memory.model import Usage
 from memory.settings import MemorySettings
-from memory.types import Conversation, Draft, Exchange, Extraction, Match, Memory, Settlement
+from memory.types import Conversation, Exchange, Extraction, Match, Memory, Origin, Settlement, Source
 from memory.window import Window
 from memory.words import NOTHING, Heard
 
@@ -83,14 +84,29 @@ class Embedded:
 
 
 @dataclass(frozen=True, slots=True)
-class SaveMemory(Request[str]):
-    """Save into this actor's list at once and answer what to tell the model (P16, D9, D10). Raises Refused."""
+class SaveMemory(Request[Saved]):
+    """Save a text into this actor's list of the conversation's persona at once (P16, D9-D11). Raises Refused.
 
-    draft: Draft
+    source: TOOL, or COMMAND, which protects. vector: of the text; None: it could not be embedded, or decay is off.
+    searched: False when this turn's search failed. now: of the turn; None: the actor reads the clock.
+    """
+
+    text: str
+    source: Source
+    origin: Origin
     conversation: Conversation
     settings: MemorySettings
     effect: EffectKey
-    now: datetime  # of the turn
+    vector: Vector | None
+    searched: bool = True
+    heard: Heard = NOTHING
+    now: datetime | None = None
+
+
+class OfMemories(Request[R]):
+    """Base of requests about single memories of a user or a room; actors/memories.py answers them."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +118,8 @@ class MemoryListing:
 
 
 @dataclass(frozen=True, slots=True)
-class ListMemories(Request[MemoryListing]):
-    """List the user's durable memories over all personas (D18); user actor only."""
+class ListMemories(OfMemories[MemoryListing]):
+    """List a user's durable memories over all personas (D18), or those of a room's list for the current persona."""
 
     conversation: Conversation
     heard: Heard = NOTHING
@@ -118,25 +134,32 @@ class Deleted:
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteMemories(Request[Deleted]):
-    """Delete some of the user's own memories."""
+class DeleteMemories(OfMemories[Deleted]):
+    """Delete some of the user's own memories, or of a room's list of a persona; kept for `undo`."""
 
     ids: tuple[int, ...]
     effect: EffectKey
+    persona: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class EditMemory(Request[Memory]):
-    """Rewrite one of the user's own memories; protects it (D11). Raises Refused."""
+class EditMemory(OfMemories[Memory]):
+    """Rewrite one of the user's own memories, or one of a room's list of a persona; protects it (D11), and what it
+    said is kept for `undo`. Raises Refused.
+    """
 
     memory_id: int
     text: str
     effect: EffectKey
+    persona: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ClearMemories(Request[int]):
-    """Delete every durable memory of the user (D18) and drop a pass in flight (P20); answers how many."""
+    """Delete every durable memory of the user (D18) and drop a pass in flight (P20); answers how many.
+
+    The memories are kept for `undo`, the passes are not.
+    """
 
     effect: EffectKey
 

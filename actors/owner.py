@@ -5,11 +5,14 @@ from __future__ import annotations
 import logging
 
 from actors.actor import Actor
+from actors.cleaning import Cleaning
+from actors.cleanup_messages import CleanUp, CleanupAnswered
 from actors.lists import Lists, MemoryList
-from actors.messages import Embedded, ListScore, SaveMemory, Score, Settled
+from actors.memories import MemoryDesk
+from actors.messages import Embedded, ListScore, OfMemories, SaveMemory, Score, Settled
 from actors.parts import Parts
 from actors.runtime import Context
-from actors.saving import save
+from actors.saving import Saving
 from memory.errors import EmbeddingError, StorageError
 from memory.types import ListKey, Privacy, ScopeKind
 
@@ -26,10 +29,15 @@ class ListOwner(Actor):
         self.parts = parts
         self.lists = Lists(parts, context.spawn)
         self.privacy = Privacy.OPEN  # a room's memories are nobody's
+        self.desk = MemoryDesk(self.kind, context.address.name, parts, self.lists, lambda: self.privacy)
+        self.cleaning = Cleaning(
+            self.kind, context.address.name, parts, self.lists, context.spawn, lambda: self.privacy
+        )
 
     def unload(self) -> None:
-        """Let go of the indexes."""
+        """Let go of the indexes, and of a cleanup in flight."""
         self.lists.unload()
+        self.cleaning.unload(stopping=self.context.system.closed)
 
     async def handle(self, message: object) -> object | None:
         """Do what every owner of lists does."""
@@ -40,9 +48,15 @@ class ListOwner(Actor):
                 self.lists.follow(settlement)
             case Embedded():
                 await self.lists.take_vectors(message)
+            case OfMemories():
+                return await self.desk.answer(message)
+            case CleanUp():
+                return await self.cleaning.asked(message)
+            case CleanupAnswered():
+                await self.cleaning.answered(message)
             case SaveMemory():
                 owned = await self._list(message.conversation.persona)
-                return await save(owned, self.lists, message, self.parts)
+                return await Saving(owned, self.lists, self.parts, self.privacy).save(message)
             case _:
                 return await super().handle(message)
         return None

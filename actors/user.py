@@ -30,7 +30,9 @@ class UserActor(ListOwner):
     def __init__(self, context: Context, parts: Parts) -> None:
         super().__init__(context, parts)
         self.user_id = context.address.name
-        self._passes = PassQueue(self.user_id, parts, self.lists, context.spawn, lambda: self.privacy)
+        self._passes = PassQueue(
+            self.user_id, parts, self.lists, context.spawn, lambda: self.privacy, self.cleaning.promoted
+        )
 
     async def load(self) -> None:
         """Read the privacy level, and take up the passes that an earlier run or instance left undone."""

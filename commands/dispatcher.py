@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from actors.ports import SettingsSource
+from actors.ports import Embedder, SettingsSource
+from commands import adding, memories, memories_room, texts, usage, why
+from commands import config as config_command
 from commands import help as help_command
-from commands import memories, texts
 from commands.order import Handlers, Order
 from commands.parse import Call, parse
 from commands.ports import Configuring, System
@@ -16,13 +17,21 @@ from memory.quota import Limit
 from memory.types import TurnKind
 from texts.catalogue import Speaker
 
-HANDLERS = Handlers(help_command.handlers, memories.handlers)
+HANDLERS = Handlers(
+    config_command.handlers,
+    help_command.handlers,
+    adding.handlers,
+    memories.handlers,
+    memories_room.handlers,
+    usage.handlers,
+    why.handlers,
+)
 
 
 class CommandDispatcher:
     """Recognises commands and carries them out; holds nothing but the prefix.
 
-    config: what `!config` sets with, None where nothing can be set in chat.
+    config: what `!config` sets with, None where nothing can be set in chat. embedder: None where none is configured.
     """
 
     def __init__(
@@ -33,12 +42,14 @@ class CommandDispatcher:
         prefix: str = DEFAULT_PREFIX,
         table: Table = TABLE,
         config: Configuring | None = None,
+        embedder: Embedder | None = None,
     ) -> None:
         self._system = system
         self._settings = settings
         self._prefix = prefix
         self._table = table
         self._config = config
+        self._embedder = embedder
 
     @property
     def prefix(self) -> str:
@@ -82,7 +93,15 @@ class CommandDispatcher:
                 raise texts.unknown(say, word)
             case value:
                 order = Order(
-                    say, caller, self._system, self._settings, self._config, self._table, command.path, self._prefix
+                    say,
+                    caller,
+                    self._system,
+                    self._settings,
+                    self._config,
+                    self._table,
+                    command.path,
+                    self._prefix,
+                    self._embedder,
                 )
                 told = await HANDLERS.of(value)(value, order)
                 return told if isinstance(told, Told) else Told(told)

@@ -5,8 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from commands.arguments import read_ask, read_clear, read_delete, read_edit, read_help, read_list
-from commands.values import Value
+from commands.arguments import read_add, read_ask, read_help
+from commands.config_arguments import (
+    read_config,
+    read_config_list,
+    read_config_reset,
+    read_room_config,
+    read_room_config_reset,
+)
+from commands.memory_arguments import id_for, ids_for, nothing_for, read_limit, read_tag, wording_for
+from commands.memory_values import (
+    ClearMine,
+    DeleteMine,
+    DeleteRoom,
+    EditMine,
+    EditRoom,
+    GlobalMine,
+    ListMine,
+    ListRoom,
+    ShareMine,
+    ShowMine,
+    ShowRoom,
+    UndoMine,
+    UndoRoom,
+    UnshareMine,
+)
+from commands.values import ShowUsage, ShowWhy, Value
 from memory.events import Caller
 from memory.quota import CommandQuota, per_minutes
 
@@ -25,6 +49,7 @@ ANYONE = Permission("who-everyone", lambda caller: True)
 ADMINS = Permission("who-admins", lambda caller: caller.admin)
 MODERATORS = Permission("who-moderators", lambda caller: caller.changes_state)
 EDITORS = Permission("who-editors", lambda caller: caller.changes_list)
+CONFIGURERS = Permission("who-configurers", lambda caller: caller.admin or caller.changes_state)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +84,53 @@ TABLE: Table = (
         "",
         ANYONE,
         "help-memories",
-        read_list,
+        nothing_for(ListMine),
         below=(
-            Row("del", "ID…", ANYONE, "help-memories-del", read_delete, aliases=("delete",)),
-            Row("edit", "ID TEXT", ANYONE, "help-memories-edit", read_edit),
-            Row("clear", "", ANYONE, "help-memories-clear", read_clear),
+            Row("show", "ID", ANYONE, "help-memories-show", id_for(ShowMine)),
+            Row("add", "TEXT", ANYONE, "help-memories-add", read_add),
+            Row("del", "ID…", ANYONE, "help-memories-del", ids_for(DeleteMine), aliases=("delete",)),
+            Row("edit", "ID TEXT", ANYONE, "help-memories-edit", wording_for(EditMine)),
+            Row("clear", "", ANYONE, "help-memories-clear", nothing_for(ClearMine)),
+            Row("undo", "", ANYONE, "help-memories-undo", nothing_for(UndoMine)),
+            Row("share", "ID…", ANYONE, "help-memories-share", ids_for(ShareMine)),
+            Row("unshare", "ID…", ANYONE, "help-memories-unshare", ids_for(UnshareMine)),
+            Row("limit", "ID… here|off", ANYONE, "help-memories-limit", read_limit),
+            Row("tag", "ID [WORD…]", ANYONE, "help-memories-tag", read_tag),
+            Row("global", "ID…", ANYONE, "help-memories-global", ids_for(GlobalMine)),
+            Row(
+                "room",
+                "",
+                ANYONE,
+                "help-memories-room",
+                nothing_for(ListRoom),
+                below=(
+                    Row("show", "ID", ANYONE, "help-memories-room-show", id_for(ShowRoom)),
+                    Row("del", "ID…", EDITORS, "help-memories-room-del", ids_for(DeleteRoom), aliases=("delete",)),
+                    Row("edit", "ID TEXT", EDITORS, "help-memories-room-edit", wording_for(EditRoom)),
+                    Row("undo", "", EDITORS, "help-memories-room-undo", nothing_for(UndoRoom)),
+                ),
+            ),
+        ),
+    ),
+    Row("why", "", ANYONE, "help-why", nothing_for(ShowWhy)),
+    Row("usage", "", ANYONE, "help-usage", nothing_for(ShowUsage)),
+    Row(
+        "config",
+        "[KEY [VALUE]]",
+        CONFIGURERS,  # what they may is checked where it is done: all of it is for admins, a room's part for others too
+        "help-config",
+        read_config,
+        below=(
+            Row("list", "[all]", ADMINS, "help-config-list", read_config_list),
+            Row("reset", "KEY", ADMINS, "help-config-reset", read_config_reset),
+            Row(
+                "room",
+                "[KEY [VALUE]]",
+                CONFIGURERS,
+                "help-config-room",
+                read_room_config,
+                below=(Row("reset", "KEY", CONFIGURERS, "help-config-room-reset", read_room_config_reset),),
+            ),
         ),
     ),
     Row("help", "[COMMAND]", ANYONE, "help-help", read_help),

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from commands.config_arguments import ConfigValue
+from commands.memory_values import MemoryValue
+
 
 @dataclass(frozen=True, slots=True)
 class Ask:
@@ -20,29 +23,37 @@ class Help:
 
 
 @dataclass(frozen=True, slots=True)
-class ListMine:
-    """`!memories`."""
+class AddMine:
+    """`!memories add TEXT`."""
 
-
-@dataclass(frozen=True, slots=True)
-class DeleteMine:
-    """`!memories del ID…`: ids in the order given, and words that are no ids."""
-
-    ids: tuple[int, ...]
-    wrong: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class EditMine:
-    """`!memories edit ID TEXT`."""
-
-    memory_id: int
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class ClearMine:
-    """`!memories clear`."""
+class AddToRoom:
+    """`!memories room add TEXT`."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShowWhy:
+    """`!why`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShowUsage:
+    """`!usage`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportMine:
+    """`!memories export`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportMine:
+    """`!memories import`, as a reply to a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,4 +68,17 @@ class Unknown:
     word: str
 
 
-Value = Ask | Help | ListMine | DeleteMine | EditMine | ClearMine | Misused | Unknown
+Value = (
+    Ask
+    | Help
+    | ConfigValue
+    | AddMine
+    | AddToRoom
+    | MemoryValue
+    | ShowWhy
+    | ShowUsage
+    | ExportMine
+    | ImportMine
+    | Misused
+    | Unknown
+)

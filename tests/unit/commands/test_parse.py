@@ -2,9 +2,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from commands.memory_arguments import MOST_IN_RANGES
+from commands.memory_values import (
+    ClearMine,
+    DeleteMine,
+    DeleteRoom,
+    EditMine,
+    EditRoom,
+    GlobalMine,
+    LimitMine,
+    ListMine,
+    ListRoom,
+    ShareMine,
+    ShowMine,
+    ShowRoom,
+    TagMine,
+    TooManyIds,
+    UndoMine,
+    UndoRoom,
+    UnshareMine,
+)
 from commands.parse import parse
 from commands.table import TABLE
-from commands.values import Ask, ClearMine, DeleteMine, EditMine, Help, ListMine, Misused, Unknown, Value
+from commands.values import Ask, Help, Misused, Unknown, Value
 
 
 def value(text: str, prefix: str = "!") -> Value | None:
@@ -39,6 +59,48 @@ def value(text: str, prefix: str = "!") -> Value | None:
         ("!memories edit 3 Her cat is Mochi", EditMine(3, "Her cat is Mochi")),
         ("!memories edit #3, two  words", EditMine(3, "two  words")),
         ("!memories clear", ClearMine()),
+        ("!memories del 3-5", DeleteMine((3, 4, 5))),
+        ("!memories del #3-#5", DeleteMine((3, 4, 5))),
+        ("!memories del #3-5.", DeleteMine((3, 4, 5))),
+        ("!memories del 3 - 5", DeleteMine((3, 4, 5))),
+        ("!memories del 3\u20135", DeleteMine((3, 4, 5))),
+        ("!memories del #3 \u2014 #5", DeleteMine((3, 4, 5))),
+        ("!memories del 3\u22125, 4", DeleteMine((3, 4, 5))),
+        ("!memories del 3-3", DeleteMine((3,))),
+        ("!memories del 3 and 4", DeleteMine((3, 4))),
+        ("!memories del #3, #4 and #6.", DeleteMine((3, 4, 6))),
+        ("!memories del 3 und 4 & 5 + 6", DeleteMine((3, 4, 5, 6))),
+        ("!memories del 3 -1", DeleteMine((3,), ("-1",))),
+        ("!memories del 3- 5", DeleteMine((5,), ("3-",))),
+        ("!memories del 5-3", DeleteMine((), ("5-3",))),
+        ("!memories del 3-5-7", DeleteMine((), ("3-5-7",))),
+        ("!memories del 1-200", DeleteMine(tuple(range(1, 201)))),
+        ("!memories del 1-201", TooManyIds(MOST_IN_RANGES)),
+        ("!memories del 1-150 301-351", TooManyIds(MOST_IN_RANGES)),
+        ("!memories del 1-999999999999999999", TooManyIds(MOST_IN_RANGES)),
+        ("!memories show 3", ShowMine(3)),
+        ("!memories show #3.", ShowMine(3)),
+        ("!memories share 3 4-5 x", ShareMine((3, 4, 5), ("x",))),
+        ("!memories unshare #3", UnshareMine((3,))),
+        ("!memories limit 3 4 here", LimitMine(True, (3, 4))),
+        ("!memories limit 3, HERE", LimitMine(True, (3,))),
+        ("!memories limit off 3-4", LimitMine(False, (3, 4))),
+        ("!memories limit 3 there off", LimitMine(False, (3,), ("there",))),
+        ("!memories limit 1-201 here", TooManyIds(MOST_IN_RANGES)),
+        ("!memories tag 3", TagMine(3)),
+        ("!memories tag #3, Fish  Caf\u00e9, fish", TagMine(3, ("Fish", "Caf\u00e9", "fish"))),
+        (
+            '!memories tag 3 "New York" \u201eAlter Hof\u201c \u201cold inn\u201d x',
+            TagMine(3, ("New York", "Alter Hof", "old inn", "x")),
+        ),
+        ('!memories tag 3 5" disk', TagMine(3, ('5"', "disk"))),
+        ("!memories global 3 4", GlobalMine((3, 4))),
+        ("!memories undo", UndoMine()),
+        ("!memories room", ListRoom()),
+        ("!memories room show 3", ShowRoom(3)),
+        ("!memories ROOM delete 3-4 x", DeleteRoom((3, 4), ("x",))),
+        ("!memories room edit 3 Quiz is on Friday", EditRoom(3, "Quiz is on Friday")),
+        ("!memories room undo", UndoRoom()),
     ],
 )
 def test_a_command_is_read(text: str, expected: Value) -> None:
@@ -56,6 +118,21 @@ def test_a_command_is_read(text: str, expected: Value) -> None:
         ("!memories edit 3", ["memories", "edit"]),
         ("!memories edit three cats", ["memories", "edit"]),
         ("!memories clear 3", ["memories", "clear"]),
+        ("!memories undo 3", ["memories", "undo"]),
+        ("!memories del and", ["memories", "del"]),
+        ("!memories show", ["memories", "show"]),
+        ("!memories show 3 4", ["memories", "show"]),
+        ("!memories share", ["memories", "share"]),
+        ("!memories limit", ["memories", "limit"]),
+        ("!memories limit 3", ["memories", "limit"]),
+        ("!memories limit here", ["memories", "limit"]),
+        ("!memories limit 3 elsewhere", ["memories", "limit"]),
+        ("!memories tag", ["memories", "tag"]),
+        ("!memories tag fish", ["memories", "tag"]),
+        ("!memories tag 3 ,", ["memories", "tag"]),
+        ("!memories room 3", ["memories", "room"]),
+        ("!memories room clear", ["memories", "room"]),
+        ("!memories room edit 3", ["memories", "room", "edit"]),
         ("!memories forget 3", ["memories"]),
     ],
 )
@@ -86,7 +163,16 @@ def test_the_prefix_is_configurable(prefix: str) -> None:
 
 @given(st.text(max_size=60))
 def test_any_text_is_read_the_same_twice_and_never_fails(text: str) -> None:
-    for start in ("", "!memories ", "!memories del ", "!memories edit ", "!ask ", "!help "):
+    for start in (
+        "",
+        "!memories ",
+        "!memories del ",
+        "!memories edit ",
+        "!memories limit ",
+        "!memories tag ",
+        "!ask ",
+        "!help ",
+    ):
         assert parse(start + text, "!", TABLE) == parse(start + text, "!", TABLE)
 
 

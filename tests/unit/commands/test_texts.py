@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from commands import texts
+from commands import memory_texts as texts
 from memory.settings import MemorySettings
 from memory.types import Memory, Origin, ScopeKind, Source
 from texts.catalogue import Speaker
+from texts.markdown import escape
 
 SAVED = datetime(2026, 3, 1, 12, tzinfo=UTC)
 MOCHI = Memory(
@@ -38,7 +39,7 @@ MARKDOWN = MarkdownIt("commonmark").enable(["strikethrough", "table"])
 
 def rendered(text: str) -> str:
     """What a reader sees of an escaped text in a list line; fails when it made any element of its own."""
-    page = MARKDOWN.render(f"- **#3** {texts.escape(text)}")
+    page = MARKDOWN.render(f"- **#3** {escape(text)}")
     found = re.fullmatch(r"<ul>\n<li><strong>#3</strong> ?([^<>]*)</li>\n</ul>\n", page)
     assert found, page
     return html.unescape(found[1])
@@ -61,12 +62,12 @@ def test_a_memory_cannot_bring_formatting_links_or_pills_along(text: str) -> Non
 
 @given(st.text(max_size=80))
 def test_any_text_shows_as_it_is_and_on_one_line(text: str) -> None:
-    assert "\n" not in texts.escape(text)
+    assert "\n" not in escape(text)
     rendered(text)
 
 
 def test_line_breaks_and_hiding_characters_are_gone() -> None:
-    assert texts.escape("one\n# two\u202e\x07") == "one # two"
+    assert escape("one\n# two\u202e\x07") == "one # two"
 
 
 def test_d18_a_listing_shows_id_state_date_and_text_and_counts_the_private_ones() -> None:
@@ -110,16 +111,20 @@ def test_wrong_ids_are_named_shortened_and_escaped() -> None:
         (
             2,
             MemorySettings(candidate_ttl_days=1),
-            "Forgotten: 2 memories of you. Things I heard only once are not memories yet. They fade by themselves "
-            "after 1 day.",
+            "Forgotten: 2 memories of you. `!memories undo` brings them back within 10 minutes. "
+            "Things I heard only once are not memories yet. They fade by themselves after 1 day.",
         ),
         (
             1,
             MemorySettings(candidate_ttl_days=0, promotion_threshold=3),
-            "Forgotten: 1 memory of you. Things I heard fewer than 3 times are not memories yet. They do not fade by "
-            "themselves.",
+            "Forgotten: 1 memory of you. `!memories undo` brings them back within 10 minutes. "
+            "Things I heard fewer than 3 times are not memories yet. They do not fade by themselves.",
         ),
-        (1, MemorySettings(promotion_threshold=1), "Forgotten: 1 memory of you."),
+        (
+            1,
+            MemorySettings(promotion_threshold=1),
+            "Forgotten: 1 memory of you. `!memories undo` brings them back within 10 minutes.",
+        ),
     ],
 )
 def test_d18_clearing_says_what_stays_and_p4_for_how_long(count: int, rules: MemorySettings, said: str) -> None:
