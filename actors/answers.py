@@ -44,13 +44,15 @@ async def answering(
     markdown: str,
     *,
     notice: bool = False,
+    line: str = "",
     private: Sequence[Private] = (),
 ) -> AsyncIterator[Tables]:
     """Open the transaction that answers an event; the caller notes in it what became of the event.
 
     To the bot's own arrival the answer is a word to the whole room.
-    `private` goes into the direct room of whom it is for, or into this one where nobody else hears it. Where that room
-    cannot be had the answer goes out all the same, and says so.
+    `line`: a notice under the answer, of what the bot did meanwhile (D12). `private` goes into the direct room of whom
+    it is for, or into this one where nobody else hears it. Where that room cannot be had the answer goes out all the
+    same, and says so.
     Rows already there, from a run that was cut off, are left as they are.
     """
     notes = [(note, await _private_room(parts, event, note.user_id)) for note in private]
@@ -60,6 +62,8 @@ async def answering(
     recipient = None if event.kind is IncomingKind.JOINED else event.sender
     answer = Answer(event.room_id, event.event_id, recipient, markdown, event.thread_root, notice)
     rows = await _rows(parts, answer)
+    if line:
+        rows += await _rows(parts, replace(answer, markdown=line, notice=True), "line")
     for number, (note, room) in enumerate(notes, 1):
         if room is not None:
             rows += await _rows(parts, _as_answer(note, room, event), f"private {number}")

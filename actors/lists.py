@@ -116,12 +116,6 @@ class MemoryList:
         self._without_vector.add(memory.id)
         self._changed()
 
-    def update(self, memory: Memory) -> None:
-        """Replace a memory of this list by one with the same text: its vector holds."""
-        if memory.id in self.memories:
-            self.memories[memory.id] = memory
-            self._changed()
-
     async def revise(self, memory: Memory) -> None:
         """Take in a memory of this list that changed or came back; where its text is the same its vector stays."""
         old = self.memories.get(memory.id)
@@ -231,11 +225,6 @@ class Lists:
             if memory.id in each.memories:
                 each.put(memory)
         self._embed_missing(at_once=True)
-
-    def update(self, memory: Memory) -> None:
-        """Follow a change that left the text as it was, and so the vector."""
-        for each in self.loaded:
-            each.update(memory)
 
     async def revise(self, memories: Iterable[Memory]) -> None:
         """Let every loaded list follow memories that changed or came back (a list loaded later reads storage)."""

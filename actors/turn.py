@@ -15,6 +15,7 @@ from datetime import datetime
 
 from actors.actor import Address
 from actors.answers import answering
+from actors.confirming import Confirmation
 from actors.messages import ListScore, Score, Settled
 from actors.metrics import timed
 from actors.parts import Parts
@@ -109,7 +110,17 @@ class TurnRunner:
             prepared = await self._prepare(turn, settings, now)
         log.debug("asking the model", extra={"event_id": event.event_id})
         shown = prepared.contents.owned_by(event.sender)
-        toolbox = Toolbox(self._parts, self._system, event, turn.conversation, settings, now, shown=shown)
+        toolbox = Toolbox(
+            self._parts,
+            self._system,
+            event,
+            turn.conversation,
+            settings,
+            now,
+            shown=shown,
+            searched=prepared.searched,
+            heard=turn.heard,
+        )
         try:
             await self._parts.spending.check(self._parts.store, now.date())
             async with turn.typing:
@@ -119,9 +130,9 @@ class TurnRunner:
         except ModelError as error:
             log.warning("no answer to %s: %s", event.event_id, error)
             say = self._parts.speaker(event.room_id)
-            await self._fail(turn, say(_TOLD.get(type(error), "model-failed")), error.usage)
+            await self._fail(turn, say(_TOLD.get(type(error), "model-failed")), error.usage, toolbox.notices)
             return None
-        return await self._answer(turn, reply, prepared.contents.given)
+        return await self._answer(turn, reply, prepared.contents.given, toolbox.notices)
 
     async def _prepare(self, turn: Turn, settings: MemorySettings, now: datetime) -> _Prepared:
         event = turn.entry.incoming
@@ -217,11 +228,18 @@ class TurnRunner:
             await self._system.tell(address, Settled(settlement))
         return recall
 
-    async def _answer(self, turn: Turn, reply: Reply, given: Given) -> Answered:
+    async def _answer(self, turn: Turn, reply: Reply, given: Given, notices: Confirmation) -> Answered:
         event = turn.entry.incoming
         now = self._parts.clock.now()
         with timed(self._metrics, "store"):
-            async with answering(self._parts, self._system, event, reply.text) as tables:
+            async with answering(
+                self._parts,
+                self._system,
+                event,
+                reply.text,
+                line=notices.room,
+                private=notices.privately(event.sender),
+            ) as tables:
                 await tables.journal.answered(event.event_id, reply.text, JournalState.ANSWERED, now, given)
                 recorded = await self._parts.spending.of_reply(tables, event, reply.usage, now)
             self._parts.spending.committed(recorded)
@@ -236,9 +254,17 @@ class TurnRunner:
         log.info("answered", extra={"event_id": event.event_id, "model_calls": len(reply.usage)})
         return Answered(entry, turn.members)
 
-    async def _fail(self, turn: Turn, sentence: str, usage: Sequence[Usage]) -> None:
+    async def _fail(self, turn: Turn, sentence: str, usage: Sequence[Usage], notices: Confirmation) -> None:
         event = turn.entry.incoming
-        async with answering(self._parts, self._system, event, sentence, notice=True) as tables:
+        async with answering(
+            self._parts,
+            self._system,
+            event,
+            sentence,
+            notice=True,
+            line=notices.room,
+            private=notices.privately(event.sender),
+        ) as tables:
             await tables.journal.finish(event.event_id, JournalState.FAILED)
             recorded = await self._parts.spending.of_reply(tables, event, usage, self._parts.clock.now())
         self._parts.spending.committed(recorded)

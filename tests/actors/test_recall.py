@@ -307,7 +307,7 @@ async def test_p16_a_resumed_turn_repeats_no_tool_effect(bot: Bot) -> None:
     await bot.settle()
     assert texts(await bot.memories()) == ["Likes tea"]
     assert bot.model.tool_results[-1] == bot.model.tool_results[-2]
-    assert bot.matrix.bodies() == ["saved"]
+    assert bot.matrix.bodies() == ["saved", "Saved as **#1**: Likes tea"]
 
 
 async def last_recall_matches(bot: Bot) -> list[int]:

@@ -1,4 +1,4 @@
-"""Arguments of save_memory: checked, or an error result and no effect (P16, P18)."""
+"""Arguments of the tools: checked, or an error result and no effect (P16, P18)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from llm.tools import SAVE_MEMORY, SaveMemoryArguments, save_memory_arguments
+from llm.tools import (
+    FORGET_MEMORY,
+    SAVE_MEMORY,
+    SaveMemoryArguments,
+    forget_memory_arguments,
+    save_memory_arguments,
+    was_forgotten,
+)
 from memory.errors import Refused
 from memory.model import ToolResult
 
@@ -48,3 +55,54 @@ def test_wrong_arguments_are_an_error_result_p16(arguments: dict[str, object]) -
 def test_a_text_that_cannot_be_saved_is_refused_for_the_person_to_know_p18(text: str) -> None:
     with pytest.raises(Refused, match="text-"):
         save_memory_arguments({"text": text})
+
+
+# --- forget_memory ------------------------------------------------------------------------------------------------
+
+
+def test_forget_memory_takes_the_askers_own_ids_of_this_prompt_each_once() -> None:
+    assert FORGET_MEMORY.schema["required"] == ["ids"]
+    assert forget_memory_arguments({"ids": [3, 1, 3]}, frozenset({1, 2, 3})) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"ids": []},
+        {"ids": 1},
+        {"ids": "1"},
+        {"ids": ["1"]},
+        {"ids": [1.0]},
+        {"ids": [True]},
+        {"ids": [0]},
+        {"ids": [-1]},
+        {"ids": [2**63]},
+        {"ids": [1, 4]},
+        {"ids": [None]},
+        {"ids": list(range(1, 52))},
+        {"ids": [1], "user": "@bau:hs"},
+        {"id": 1},
+    ],
+)
+def test_forget_memory_with_one_wrong_id_or_argument_is_an_error_result(arguments: dict[str, object]) -> None:
+    result = forget_memory_arguments(arguments, frozenset({1, 2, 3}))
+    assert isinstance(result, ToolResult) and result.is_error and result.text
+
+
+def test_wrong_ids_are_named_to_the_model() -> None:
+    result = forget_memory_arguments({"ids": [1, 8, 9]}, frozenset({1}))
+    assert isinstance(result, ToolResult) and "8, 9 are no memory" in result.text
+
+
+def test_what_was_gone_before_is_said_and_alone_is_an_error() -> None:
+    assert was_forgotten((1, 2), (3,)) == ToolResult("Forgotten: 1, 2. Gone already: 3.")
+    assert was_forgotten((), (3,)) == ToolResult("Gone already: 3.", is_error=True)
+
+
+def test_d14_what_tools_say_of_themselves_is_the_same_for_everybody() -> None:
+    """Constant texts, so that the start of a prompt caches; a change here is a change of every prompt's start."""
+    assert [tool.name for tool in (SAVE_MEMORY, FORGET_MEMORY)] == ["save_memory", "forget_memory"]
+    for tool in (SAVE_MEMORY, FORGET_MEMORY):
+        assert "never on your own account" in " ".join(tool.description.split())
+        assert tool.schema["additionalProperties"] is False

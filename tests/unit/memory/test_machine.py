@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from memory import decay, promotion
-from memory.capacity import refuse_if_full
+from memory.capacity import to_forget
 from memory.errors import Refused
 from memory.settings import ContextSettings, MemorySettings
 from memory.types import (
@@ -79,10 +79,6 @@ class RealRules:
             )
         ]
 
-    def count(self, draft: Draft) -> int:
-        wanted = (draft.scope, draft.scope_id, draft.persona)
-        return sum((one.scope, one.scope_id, one.persona) == wanted for one in self.memories.values())
-
     def insert(self, draft: Draft, now: datetime) -> int:
         number = self.next_id()
         self.memories[number] = Memory(
@@ -106,7 +102,8 @@ class RealRules:
 
     def save(self, draft: Draft, now: datetime) -> int | None:
         try:
-            refuse_if_full(draft.scope, self.count(draft), self.settings)
+            in_list = self.of_list(draft.scope, draft.scope_id, draft.persona)
+            to_forget(draft.scope, in_list, self.settings, searchable=False)  # a full list refuses
         except Refused:
             return None
         return self.insert(draft, now)
