@@ -8,6 +8,7 @@ from datetime import date, datetime
 from typing import Protocol
 
 from actors.ports import Vector, Vectors
+from memory.cleanup import Merged
 from memory.events import (
     Backlog,
     Incoming,
@@ -211,6 +212,10 @@ class MemoryTable(Protocol):
         """Bring deleted memories back under their ids, with their mentions and without vectors."""
         ...
 
+    async def merge(self, merged: Merged) -> Memory:
+        """Save a merged memory in place of its sources, whose mentions it takes over, and return it (P15)."""
+        ...
+
     async def delete(self, ids: Sequence[int]) -> None:
         """Delete memories with their vectors; mentions of them go too."""
         ...
@@ -287,6 +292,14 @@ class UserTable(Protocol):
 
     async def add_promoting_pass(self, user_id: str) -> int:
         """Add one to the counter of passes that promoted (P13) and return it."""
+        ...
+
+    async def promoting_passes(self, user_id: str) -> int:
+        """Return the counter of passes that promoted since the last cleanup (P13)."""
+        ...
+
+    async def cleaned_up(self, user_id: str, counted: int) -> None:
+        """Take what the counter was when a cleanup began off it; what was promoted meanwhile stays (P13)."""
         ...
 
     async def forget_through(self, user_id: str, event_id: str) -> int:
@@ -366,7 +379,7 @@ class UsageTable(Protocol):
     """Tokens spent."""
 
     async def add(self, event_id: str, user_id: str, room_id: str, purpose: str, usage: Usage, at: datetime) -> None:
-        """Record one model call; `purpose` is "reply" or "extraction"."""
+        """Record one model call; `purpose` is "reply", "extraction" or "cleanup"."""
         ...
 
     async def totals(
@@ -392,6 +405,22 @@ class AccountTable(Protocol):
 
     async def all(self) -> dict[str, str]:
         """Return every key with its value."""
+        ...
+
+
+class OverrideTable(Protocol):
+    """Settings that were set in chat, as JSON texts by key (`section.name`) and room id; "" is everywhere."""
+
+    async def all(self) -> dict[tuple[str, str], str]:
+        """Return every value by key and room id, in order."""
+        ...
+
+    async def set(self, key: str, room_id: str, value: str) -> None:
+        """Store a value in place of the one there may be."""
+        ...
+
+    async def reset(self, key: str, room_id: str) -> None:
+        """Remove a value, if there is one."""
         ...
 
 
@@ -457,6 +486,11 @@ class Tables(Protocol):
     @property
     def account(self) -> AccountTable:
         """The bot's own account."""
+        ...
+
+    @property
+    def overrides(self) -> OverrideTable:
+        """Settings set in chat."""
         ...
 
     @property

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from actors.ports import Embedder, SettingsSource
-from commands import adding, memories, memories_room, texts, usage, why
+from commands import adding, cleaning, memories, memories_room, persona, privacy, texts, transfer, usage, why
 from commands import config as config_command
 from commands import help as help_command
 from commands.order import Handlers, Order
 from commands.parse import Call, parse
-from commands.ports import Configuring, System
+from commands.ports import Configuring, Files, System
 from commands.quotas import limit_of, name_of
 from commands.table import DEFAULT_PREFIX, TABLE, Table
 from commands.values import Ask, Misused, Unknown
@@ -21,8 +21,12 @@ HANDLERS = Handlers(
     config_command.handlers,
     help_command.handlers,
     adding.handlers,
+    cleaning.handlers,
     memories.handlers,
     memories_room.handlers,
+    privacy.handlers,
+    persona.handlers,
+    transfer.handlers,
     usage.handlers,
     why.handlers,
 )
@@ -32,6 +36,7 @@ class CommandDispatcher:
     """Recognises commands and carries them out; holds nothing but the prefix.
 
     config: what `!config` sets with, None where nothing can be set in chat. embedder: None where none is configured.
+    files: the port that fetches files people sent, None where none can be had.
     """
 
     def __init__(
@@ -43,6 +48,7 @@ class CommandDispatcher:
         table: Table = TABLE,
         config: Configuring | None = None,
         embedder: Embedder | None = None,
+        files: Files | None = None,
     ) -> None:
         self._system = system
         self._settings = settings
@@ -50,6 +56,7 @@ class CommandDispatcher:
         self._table = table
         self._config = config
         self._embedder = embedder
+        self._files = files
 
     @property
     def prefix(self) -> str:
@@ -102,6 +109,7 @@ class CommandDispatcher:
                     command.path,
                     self._prefix,
                     self._embedder,
+                    self._files,
                 )
                 told = await HANDLERS.of(value)(value, order)
                 return told if isinstance(told, Told) else Told(told)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from commands.arguments import read_add, read_ask, read_help
+from commands.arguments import read_add, read_add_to_room, read_ask, read_help
 from commands.config_arguments import (
     read_config,
     read_config_list,
@@ -13,8 +13,11 @@ from commands.config_arguments import (
     read_room_config,
     read_room_config_reset,
 )
+from commands.context_arguments import read_forget, read_persona, read_privacy
 from commands.memory_arguments import id_for, ids_for, nothing_for, read_limit, read_tag, wording_for
 from commands.memory_values import (
+    CleanMine,
+    CleanRoom,
     ClearMine,
     DeleteMine,
     DeleteRoom,
@@ -30,7 +33,7 @@ from commands.memory_values import (
     UndoRoom,
     UnshareMine,
 )
-from commands.values import ShowUsage, ShowWhy, Value
+from commands.values import ExportMine, ImportMine, ShowUsage, ShowWhy, Value
 from memory.events import Caller
 from memory.quota import CommandQuota, per_minutes
 
@@ -91,11 +94,21 @@ TABLE: Table = (
             Row("del", "ID…", ANYONE, "help-memories-del", ids_for(DeleteMine), aliases=("delete",)),
             Row("edit", "ID TEXT", ANYONE, "help-memories-edit", wording_for(EditMine)),
             Row("clear", "", ANYONE, "help-memories-clear", nothing_for(ClearMine)),
+            Row(
+                "cleanup",
+                "",
+                ANYONE,
+                "help-memories-cleanup",
+                nothing_for(CleanMine),
+                quota=per_minutes(60, user=3),
+            ),
             Row("undo", "", ANYONE, "help-memories-undo", nothing_for(UndoMine)),
             Row("share", "ID…", ANYONE, "help-memories-share", ids_for(ShareMine)),
             Row("unshare", "ID…", ANYONE, "help-memories-unshare", ids_for(UnshareMine)),
             Row("limit", "ID… here|off", ANYONE, "help-memories-limit", read_limit),
             Row("tag", "ID [WORD…]", ANYONE, "help-memories-tag", read_tag),
+            Row("export", "", ANYONE, "help-memories-export", nothing_for(ExportMine), quota=per_minutes(60, user=5)),
+            Row("import", "", ANYONE, "help-memories-import", nothing_for(ImportMine), quota=per_minutes(60, user=10)),
             Row("global", "ID…", ANYONE, "help-memories-global", ids_for(GlobalMine)),
             Row(
                 "room",
@@ -105,8 +118,17 @@ TABLE: Table = (
                 nothing_for(ListRoom),
                 below=(
                     Row("show", "ID", ANYONE, "help-memories-room-show", id_for(ShowRoom)),
+                    Row("add", "TEXT", EDITORS, "help-memories-room-add", read_add_to_room),
                     Row("del", "ID…", EDITORS, "help-memories-room-del", ids_for(DeleteRoom), aliases=("delete",)),
                     Row("edit", "ID TEXT", EDITORS, "help-memories-room-edit", wording_for(EditRoom)),
+                    Row(
+                        "cleanup",
+                        "",
+                        EDITORS,
+                        "help-memories-room-cleanup",
+                        nothing_for(CleanRoom),
+                        quota=per_minutes(60, user=3, room=3),
+                    ),
                     Row("undo", "", EDITORS, "help-memories-room-undo", nothing_for(UndoRoom)),
                 ),
             ),
@@ -133,6 +155,9 @@ TABLE: Table = (
             ),
         ),
     ),
+    Row("privacy", "[open|no-memory|silent]", ANYONE, "help-privacy", read_privacy),
+    Row("forget", "", ANYONE, "help-forget", read_forget),
+    Row("persona", "[NAME]", ANYONE, "help-persona", read_persona),  # who may change it is checked where it is done
     Row("help", "[COMMAND]", ANYONE, "help-help", read_help),
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from commands.config_arguments import ConfigValue
+from commands.context_arguments import ContextValue
 from commands.memory_values import MemoryValue
 
 
@@ -79,6 +80,7 @@ Value = (
     | ShowUsage
     | ExportMine
     | ImportMine
+    | ContextValue
     | Misused
     | Unknown
 )

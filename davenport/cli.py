@@ -20,7 +20,7 @@ from davenport.control_client import ask
 from davenport.pages import example_config
 from davenport.reload import Reloader
 from davenport.settings import Settings
-from davenport.settings_load import load
+from davenport.settings_load import load, load_with_sources
 from davenport.settings_secrets import readable_by_others
 from davenport.status import as_text
 from memory.errors import DavenportError
@@ -58,11 +58,12 @@ def run(config: Config = DEFAULT_CONFIG) -> None:
     """Run the bot until SIGTERM or SIGINT, then finish what has begun. SIGHUP reads the settings again."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until there is something to reload; by default it would end us
     try:
-        settings = load(config)
+        loaded = load_with_sources(config)
+        settings = loaded.settings
         logs.configure(settings.log.level, settings.log.format, settings.secrets())
         for line in readable_by_others(settings, config):
             log.warning("%s", line)
-        asyncio.run(_serve(settings, Reloader(config, settings)))
+        asyncio.run(_serve(settings, Reloader(config, settings, sources=loaded.sources)))
     except DavenportError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from error
@@ -129,6 +130,20 @@ def status(
     with _faults_end_in_1():
         found = asyncio.run(ask(load(config).storage.data_dir, "status"))
         typer.echo(json.dumps(found, indent=2) if as_json else as_text(found))
+
+
+@app.command("inspect")
+def inspect_memory(
+    owner: Annotated[str, typer.Argument(help="A user id, or a room id; without one, everybody is listed.")] = "",
+    config: Config = DEFAULT_CONFIG,
+    as_json: Annotated[bool, typer.Option("--json", help="For programs: one object a line.")] = False,
+) -> None:
+    """Show the candidates and memories of a user, or a room's memories, from the database, also while the bot runs."""
+    from davenport.inspection import report  # noqa: PLC0415 - as in _serve
+
+    with _faults_end_in_1():
+        for line in report(load(config).storage.data_dir, owner, as_json=as_json):
+            typer.echo(line)
 
 
 def _asked(question: str, *, default: str | None = None, hidden: bool = False) -> str:

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from commands.page import commands_page
+from davenport import settings_personas
+from davenport.settings_aliases import ALIASES, PREFIX
 from davenport.settings_fields import Key, keys, sections, toml
 from davenport.settings_rooms import EXAMPLE_ROOM, TABLE, room_keys
 
@@ -19,6 +21,9 @@ CONFIG_HEAD = """\
 # by spaces there. A password or key may stand in a file of its own instead, named by the key with _file; keep that
 # file, or this one if it holds a secret, readable by its owner only.
 # MEMORY_DECAY_ENABLED=false in the environment turns the resting of memories off, whatever stands here.
+# What admins set in chat with !config goes over this file and is kept in the database.
+# Settings of promotion may also stand here, before the first section, under the names they have elsewhere:
+# memoryPromotionThreshold = 3
 """
 METRICS_HEAD = """\
 # Metrics
@@ -44,6 +49,10 @@ every fault at once, with the key, the place and what is allowed.
 Scope: `global` holds for the whole bot, `room` may be set for one room apart (see the end of this page). Acts at:
 `SIGHUP` takes effect when the bot re-reads its settings, `restart` at the next start. A secret may stand in a file of
 its own, named by the key with `_file`; to give both is refused.
+
+Keys that act at `SIGHUP` can also be set in chat, with `!config` (see [operators.md](operators.md)), and then act at
+once; tables, secrets and `matrix.admins` cannot. What holds, from weak to strong: the default, `config.toml`, the
+environment, chat for everywhere, `[rooms]` of `config.toml`, chat for one room.
 """
 
 ROOMS_TITLE = (
@@ -62,15 +71,41 @@ defaults. They go over the sections above and over the environment, and have no 
 """
 
 
+ALIASES_SECTION = """
+## Other names
+
+The names that these settings have in the bot the promotion of memories comes from. They may stand at the top of
+`config.toml`, before the first section, and are taken by `!config`, in any case and also with `{prefix}` before them.
+A setting given under both names is refused.
+
+| Name | Key |
+|---|---|
+"""
+PERSONAS_TITLE = " ".join(settings_personas.MEANING.replace("`", "").split())
+PERSONAS_SECTION = """
+## `[personas.NAME]`
+
+{meaning}
+
+| Key | Allowed |
+|---|---|
+{rows}
+
+```toml
+{example}```
+"""
+
+
 def example_config(given: Mapping[str, str] | None = None) -> str:
     """Return config.toml: placeholders to fill in, or the texts given by dotted key; every default in a comment."""
-    return CONFIG_HEAD + "".join("\n" + _section(name, given or {}) for name in sections()) + _rooms_in_config()
+    return CONFIG_HEAD + "".join("\n" + _section(name, given or {}) for name in sections()) + _tables_in_config()
 
 
 def settings_page() -> str:
     """Return docs/settings.md."""
     example = "\n".join(_room_lines())
-    return PAGE_HEAD + "".join("\n" + _table(name) for name in sections()) + ROOMS_SECTION.format(example=example)
+    tables = "".join("\n" + _table(name) for name in sections())
+    return PAGE_HEAD + tables + ROOMS_SECTION.format(example=example) + _personas_section() + _aliases_section()
 
 
 def metrics_page() -> str:
@@ -84,9 +119,24 @@ def metrics_page() -> str:
     return METRICS_HEAD + "\n".join(rows) + "\n"
 
 
-def _rooms_in_config() -> str:
-    lines = [*_comment(ROOMS_TITLE), "#", *(f"# {line}" for line in _room_lines())]
-    return "\n" + "\n".join(lines) + "\n"
+def _personas_section() -> str:
+    rows = "\n".join(f"| `{key}` | {allowed} |" for key, allowed in settings_personas.ALLOWED.items())
+    return PERSONAS_SECTION.format(meaning=settings_personas.MEANING, rows=rows, example=settings_personas.EXAMPLE)
+
+
+def _aliases_section() -> str:
+    rows = "".join(f"| `{name}` | `{key}` |\n" for name, key in ALIASES.items())
+    return ALIASES_SECTION.format(prefix=PREFIX) + rows
+
+
+def _tables_in_config() -> str:
+    """Return what stands beside the sections, as comments: an example of a room and of a persona."""
+    persona = (f"  {line}".rstrip() for line in settings_personas.EXAMPLE.splitlines())  # no default, so set apart
+    parts = ((ROOMS_TITLE, _room_lines()), (PERSONAS_TITLE, persona))
+    return "".join(
+        "\n" + "\n".join([*_comment(title), "#", *(f"# {line}".rstrip() for line in lines)]) + "\n"
+        for title, lines in parts
+    )
 
 
 def _room_lines() -> list[str]:

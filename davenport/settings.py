@@ -1,7 +1,8 @@
 """Every setting: its type, default, bounds, scope and one line of help, stated once.
 
 A key's `json_schema_extra` may hold: `allowed`, what may be given in words; `example`, the placeholder in config.toml;
-`scope`, "room" where rooms may differ, else it is "global"; `live`, where it departs from its section's `live`.
+`scope`, "room" where rooms may differ, else it is "global"; `admins`, where in chat only admins may set it for a room;
+`live`, where it departs from its section's `live`.
 
 config.toml, docs/settings.md and the messages about faults are all made from what stands here. `settings_load` reads
 a file and the environment into these values.
@@ -18,6 +19,8 @@ from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from davenport.settings_model import EmbeddingsSection, LlmSection
+from davenport.settings_personas import Personas
+from davenport.settings_quotas import ALLOWED_QUOTA, Quotas
 from davenport.settings_rules import ContextSection, MemorySection
 from davenport.settings_section import (
     ADDRESS,
@@ -149,6 +152,16 @@ class LimitsSection(Section):
         description="Refuse a command whose quota is used up; false only logs it.",
         json_schema_extra={"live": True},
     )
+    quotas: Quotas = Field(
+        default={},
+        description="How often a command may be given, where it is not as docs/commands.md says: a section "
+        '[limits.quotas."memories cleanup"] with user (each person) and room (all its people); "ask" is for every '
+        "message that the model answers. What is not set keeps its default.",
+        json_schema_extra={
+            "allowed": f"a table by command with user and room, each {ALLOWED_QUOTA}; in the variable, as JSON",
+            "live": True,
+        },
+    )
 
 
 class HttpSection(Section):
@@ -206,8 +219,8 @@ RoomId = Annotated[str, Field(pattern=r"^![^\s]+$")]  # rooms of version 12 have
 
 
 class Settings(BaseSettings):
-    """All settings; one attribute for each section of config.toml, and what rooms have of their own by room id. Reads
-    nothing by itself.
+    """All settings; one attribute for each section of config.toml, beside them what rooms have of their own by room id,
+    and personas by name. Reads nothing by itself.
     """
 
     model_config = SettingsConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
@@ -224,6 +237,7 @@ class Settings(BaseSettings):
     http: HttpSection = HttpSection()
     log: LogSection = LogSection()
     rooms: dict[RoomId, RoomSettings] = {}
+    personas: Personas = {}
 
     @classmethod
     def settings_customise_sources(

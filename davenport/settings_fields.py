@@ -50,6 +50,12 @@ class Key:
         return sections()[self.section].live if value is None else bool(value)
 
     @property
+    def admins(self) -> bool:
+        """Whether in chat even the value of one room is for admins alone to set."""
+        extra = self.field.json_schema_extra
+        return isinstance(extra, dict) and bool(extra.get("admins"))
+
+    @property
     def secret(self) -> bool:
         """Whether the value must never be shown."""
         return self.kind is SecretStr

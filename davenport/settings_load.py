@@ -6,28 +6,72 @@ may stand in the wrong line.
 
 from __future__ import annotations
 
-import json
 import os
 import tomllib
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, get_origin
+from typing import Any, Literal
 
 from pydantic import SecretStr, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
-from davenport import settings_rooms, settings_secrets
+from davenport import settings_aliases, settings_personas, settings_quotas, settings_rooms, settings_secrets
 from davenport.settings import Settings
 from davenport.settings_fields import Key, all_keys, keys, sections
 from davenport.settings_section import PLACEHOLDER
+from davenport.settings_typed import typed
 from memory.errors import SettingsError
 
 PREFIX = "DAVENPORT_"
 DECAY_SWITCH = "MEMORY_DECAY_ENABLED"
 API_KEY = "ANTHROPIC_API_KEY"
+
+
+Source = Literal["file", "environment"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where settings come from. `given`: by dotted key; a key that is not there has its default.
+
+    decay_final: MEMORY_DECAY_ENABLED=false, so that nothing may switch decay on (D13).
+    """
+
+    given: Mapping[str, Source] = field(default_factory=dict)
+    decay_final: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The settings of a file and an environment, and where each comes from."""
+
+    settings: Settings
+    sources: Sources
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What was read: the tables of the file `path` by section, and the variables. written: how keys were spelt that
+    stand in the file under a name of the source (`settings_aliases`).
+    """
+
+    path: Path
+    tables: Mapping[str, Any]
+    environ: Mapping[str, str]
+    written: Mapping[str, str]
+
+    def place(self, key: Key) -> str:
+        """Return where a key is given, to be named in a fault."""
+        return key.variable if key.variable in self.environ else str(self.path)
+
+    def named(self, key: Key) -> str:
+        """Return a key as it was written, to be named in a fault."""
+        name = self.written.get(key.dotted)
+        return f"{name} ({key.dotted})" if name and key.variable not in self.environ else key.dotted
 
 
 class _Environment(PydanticBaseSettingsSource):
@@ -39,7 +83,7 @@ class _Environment(PydanticBaseSettingsSource):
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
         """Return what the environment sets in one section."""
-        given = {key.name: _typed(key, self._environ[key.variable]) for key in self._set_in(field_name)}
+        given = {key.name: typed(key, self._environ[key.variable]) for key in self._set_in(field_name)}
         return given, field_name, False
 
     def __call__(self) -> dict[str, Any]:
@@ -50,27 +94,6 @@ class _Environment(PydanticBaseSettingsSource):
 
     def _set_in(self, section: str) -> list[Key]:
         return [key for key in keys(section) if key.variable in self._environ]
-
-
-def _typed(key: Key, text: str) -> object:
-    """Return the value a text stands for; a text that stands for none is left for the bounds to refuse."""
-    if get_origin(key.kind) is tuple:
-        return text.split()
-    if get_origin(key.kind) is dict:
-        return _json(text)
-    if key.kind not in (bool, int, float):
-        return text
-    try:
-        return TypeAdapter(key.kind).validate_python(text)
-    except ValidationError:
-        return text
-
-
-def _json(text: str) -> object:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
 
 
 def _with_environment(environ: Mapping[str, str]) -> type[Settings]:
@@ -96,20 +119,41 @@ def load(path: Path, environ: Mapping[str, str] | None = None) -> Settings:
 
     Raises SettingsError that lists every fault, one a line.
     """
+    return load_with_sources(path, environ).settings
+
+
+def load_with_sources(path: Path, environ: Mapping[str, str] | None = None) -> Loaded:
+    """Return the settings as `load` does, and where each comes from. Raises SettingsError."""
     environ = os.environ if environ is None else environ
     table = _read(path)
-    faults = [*_unknown_variables(environ), *_switch_faults(environ), *_not_tables(table, path)]
+    written, faults = settings_aliases.take_out(table)
+    faults = [*_unknown_variables(environ), *_switch_faults(environ), *(f"{path}: {fault}" for fault in faults)]
+    faults += _not_tables(table, path)
     tables = {name: value for name, value in table.items() if name not in sections() or isinstance(value, dict)}
     tables.setdefault("matrix", {})  # so that each of its keys is named, not the section
+    given = _Read(path, dict(tables), environ, written)
     faults += settings_secrets.fill_in(tables, environ, path)
     try:
         settings = _with_environment(environ)(**tables)
     except ValidationError as error:
         details = error.errors(include_url=False, include_context=False, include_input=False)
-        faults += dict.fromkeys(_fault(detail, path, environ) for detail in details)
+        faults += dict.fromkeys(_fault(detail, given) for detail in details)
     if faults:
         raise SettingsError("\n".join([f"{path}: the settings cannot be used:", *(f"  {fault}" for fault in faults)]))
-    return _finished(settings, path, environ)
+    return Loaded(_finished(settings, path, environ), _sources(given))
+
+
+def _sources(given: _Read) -> Sources:
+    found: dict[str, Source] = {}
+    for key in all_keys():
+        if key.variable in given.environ:
+            found[key.dotted] = "environment"
+        elif key.name in given.tables.get(key.section, {}):
+            found[key.dotted] = "file"
+    final = _switch(given.environ) is False
+    if final:
+        found["memory.decay_enabled"] = "environment"
+    return Sources(found, final)
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -153,24 +197,36 @@ def _not_tables(table: Mapping[str, Any], path: Path) -> list[str]:
     return [f"{path}: {name} must be a section, [{name}]" for name in wrong]
 
 
-def _fault(detail: ErrorDetails, path: Path, environ: Mapping[str, str]) -> str:
+def _fault(detail: ErrorDetails, given: _Read) -> str:
     section, name = (*map(str, detail["loc"]), "")[:2]
     if section not in sections():
-        unknown = f"[{section}] is not a section{_guess(section, sections())}"
-        return f"{path}: {settings_rooms.fault(detail) if section == settings_rooms.TABLE else unknown}"
+        return f"{given.path}: {_outside_sections(section, detail, given.tables)}"
     key = next((key for key in keys(section) if key.name == name), None)
     if key is None:
-        return _no_setting(section, name, path)
-    place = key.variable if key.variable in environ else path
+        return _no_setting(section, name, given.path)
+    place, named = given.place(key), given.named(key)
     match detail["type"]:
         case "missing" if key.field.is_required():
-            return f"{path}: {key.dotted} is missing; give {key.allowed} there or in {key.variable}"
+            return f"{given.path}: {key.dotted} is missing; give {key.allowed} there or in {key.variable}"
         case "placeholder":
-            return f"{place}: {key.dotted} still holds the placeholder {PLACEHOLDER}; give {key.allowed}"
+            return f"{place}: {named} still holds the placeholder {PLACEHOLDER}; give {key.allowed}"
         case "no_price":
-            return f"{place}: {key.dotted} has {detail['msg']}"
+            wrong = f"{named} has {detail['msg']}"
+        case _ if key.dotted == settings_quotas.KEY:
+            wrong = settings_quotas.fault(detail)
         case _:
-            return f"{place}: {key.dotted} must be {key.allowed}"
+            wrong = f"{named} must be {key.allowed}"
+    return f"{place}: {wrong}"
+
+
+def _outside_sections(name: str, detail: ErrorDetails, tables: Mapping[str, Any]) -> str:
+    if name == settings_rooms.TABLE:
+        return settings_rooms.fault(detail)
+    if name == settings_personas.TABLE:
+        return settings_personas.fault(detail)
+    if not isinstance(tables.get(name), dict):
+        return f"{name} is not a setting{_guess(name, settings_aliases.ALIASES)}"
+    return f"[{name}] is not a section{_guess(name, sections())}"
 
 
 def _no_setting(section: str, name: str, path: Path) -> str:

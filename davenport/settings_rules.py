@@ -44,8 +44,7 @@ class MemorySection(Section):
         default=RULES.cleanup_interval,
         ge=0,
         le=1000,
-        description="Passes that saved something after which memories are tidied (P13); 0: never. "
-        "This version counts them but does not tidy yet.",
+        description="Passes that saved something after which memories are tidied (P13); 0: never.",
     )
     decay_enabled: bool = Field(
         default=RULES.decay_enabled,
@@ -81,6 +80,7 @@ class MemorySection(Section):
         json_schema_extra={
             "allowed": 'a list of user ids, room ids or patterns such as "@*:example.org"',
             "scope": "room",
+            "admins": True,
         },
     )
     notices: Literal["room", "private", "off"] = Field(

@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TypeVar
 
 from davenport.settings import RoomSettings, Settings
+from davenport.settings_personas import DEFAULT, lowered
 from davenport.settings_section import Section
 from memory.quota import CommandQuota
 from memory.settings import ContextSettings, MemorySettings
@@ -41,6 +42,8 @@ class ConfiguredSettings:
         self._enforces = settings.limits.enforce
         self._everywhere = self._in_force(settings, RoomSettings())
         self._rooms = {room_id: self._in_force(settings, own) for room_id, own in settings.rooms.items()}
+        self._personas = {name: own.persona(name) for name, own in settings.personas.items()}
+        self._quotas = {command: own.quota(command) for command, own in settings.limits.quotas.items()}
 
     def memory(self, room_id: str) -> MemorySettings:
         """Return the memory settings for one room's traffic."""
@@ -60,11 +63,11 @@ class ConfiguredSettings:
 
     def persona(self, name: str) -> Persona:
         """Return the persona of that name, or `default` where it no longer exists."""
-        return Persona()
+        return self._personas.get(lowered(name)) or self._personas.get(DEFAULT) or Persona()
 
     def personas(self) -> tuple[str, ...]:
         """Return the names of the configured personas, `default` first."""
-        return ("default",)
+        return (DEFAULT, *(name for name in self._personas if name != DEFAULT))
 
     def admin(self, user_id: str) -> bool:
         """Whether `matrix.admins` names this user."""
@@ -72,7 +75,7 @@ class ConfiguredSettings:
 
     def quota(self, command: str) -> CommandQuota | None:
         """Return how often a command may be given by `limits.quotas`; None: nothing is set, its default holds."""
-        return None
+        return self._quotas.get(command)
 
     def enforces_limits(self) -> bool:
         """Whether a quota that is used up refuses; otherwise it is only logged."""

@@ -12,6 +12,7 @@ from datetime import UTC
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.cron import CronTrigger
+from apscheduler.triggers.interval import IntervalTrigger
 from pydantic import SecretStr
 
 from actors.embedding import sweeping
@@ -26,7 +27,9 @@ from davenport import control, web
 from davenport.bot import Bot
 from davenport.clock import SystemClock
 from davenport.day import DayTurn
+from davenport.in_force import InForce
 from davenport.metrics import MeasuredEmbedder, MeasuredModel, PrometheusMetrics
+from davenport.overrides import ChatSettings
 from davenport.panel import Panel
 from davenport.reload import Reloader
 from davenport.settings import Settings
@@ -68,11 +71,16 @@ async def opened(
     """
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(await Database.open(settings.storage.data_dir))
+        in_force = InForce(settings) if reloader is None else reloader.in_force
+        chat = ChatSettings(in_force, store)
+        await chat.load()
+        settings = in_force.settings
         panel, metrics = Panel(settings, store, clock), PrometheusMetrics()
         await stack.enter_async_context(control.serving(settings.storage.data_dir, panel))
         http = await stack.enter_async_context(web.serving(panel, metrics))
         client = panel.client = await stack.enter_async_context(_client(settings, StoredForMatrix(store)))
         direct = DirectRooms(client)
+        sender = Sender(client, StoredForMatrix(store), direct)
         spending = Spending(settings.llm.budget())
 
         async def admit() -> None:
@@ -87,14 +95,17 @@ async def opened(
         system = panel.system = ActorSystem(
             {}, most=settings.limits.loaded_actors, idle_seconds=settings.limits.idle_minutes * 60
         )
-        dispatcher = CommandDispatcher(system, source, prefix=settings.matrix.command_prefix)
+        measured = None if embedder is None else MeasuredEmbedder(embedder, metrics)
+        dispatcher = CommandDispatcher(
+            system, source, prefix=settings.matrix.command_prefix, config=chat, embedder=measured
+        )
         parts = decorate(
             Parts(
                 store=store,
                 indexes=FaissIndexes(settings.limits.index_mb * 1_000_000),
-                embedder=None if embedder is None else MeasuredEmbedder(embedder, metrics),
+                embedder=measured,
                 model=MeasuredModel(model, metrics),
-                matrix=Sender(client, StoredForMatrix(store), direct),
+                matrix=sender,
                 settings=source,
                 dispatcher=dispatcher,
                 clock=clock,
@@ -111,6 +122,7 @@ async def opened(
         await stack.enter_async_context(sweeping(parts, system))
         day = panel.day = DayTurn(parts.store, retention_days=settings.journal.retention_days)
         await day.recall()
+        await day.forget_taken(clock.now())
         stack.callback(_scheduled(day, clock).shutdown, wait=False)
         gateway = panel.gateway = Gateway(
             client,
@@ -120,8 +132,7 @@ async def opened(
             ignore_users=settings.matrix.ignore_users,
             display_name=settings.matrix.display_name,
         )
-        if reloader is not None:
-            reloader.follow(_follower(panel, source, dispatcher, gateway, day, model, parts.spending))
+        in_force.follow(_follower(panel, source, dispatcher, gateway, day, model, parts.spending))
         bot = Bot(parts, system, gateway, day, panel, metrics)
         bot.http = http
         yield bot
@@ -214,14 +225,18 @@ async def _model(settings: LlmSettings, admit: Admit, spent: Spent) -> AsyncIter
 
 
 def _scheduled(day: DayTurn, clock: Clock) -> AsyncIOScheduler:
-    """Start the job of 00:00 UTC (D16): late or missed runs are made up for by one."""
+    """Start the job of 00:00 UTC (D16), and the one of every minute: late or missed runs are made up for by one."""
 
     async def job() -> None:
         await day.day_turn(clock.now())
 
+    async def forget() -> None:
+        await day.forget_taken(clock.now())
+
     scheduler = AsyncIOScheduler(timezone=UTC)
     midnight = CronTrigger(hour=0, minute=0, timezone=UTC)
     scheduler.add_job(job, midnight, misfire_grace_time=None, coalesce=True)
+    scheduler.add_job(forget, IntervalTrigger(minutes=1, timezone=UTC), misfire_grace_time=None, coalesce=True)
     scheduler.start()
     return scheduler
 

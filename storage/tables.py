@@ -10,6 +10,7 @@ from storage.effects import EffectRows
 from storage.journal import JournalRows
 from storage.memories import MemoryRows
 from storage.outbox import OutboxRows
+from storage.overrides import OverrideRows
 from storage.overview import OverviewRows
 from storage.rooms import RoomRows
 from storage.sql import Sql
@@ -31,6 +32,7 @@ class Tables:
     effects: EffectRows
     usage: UsageRows
     account: AccountRows
+    overrides: OverrideRows
     overview: OverviewRows
     undo: UndoRows
 
@@ -47,6 +49,7 @@ class Tables:
             effects=EffectRows(sql),
             usage=UsageRows(sql),
             account=AccountRows(sql),
+            overrides=OverrideRows(sql),
             overview=OverviewRows(sql),
             undo=UndoRows(sql),
         )

@@ -18,6 +18,7 @@ from actors.room import RoomActor
 from actors.runtime import ActorSystem
 from actors.user import UserActor
 from commands.dispatcher import CommandDispatcher
+from commands.ports import Configuring
 from davenport.clock import MovableClock
 from index.builtin import BuiltinEmbedder
 from index.faiss_index import FaissIndexes
@@ -88,6 +89,7 @@ class Bot:
         self.matrix = FakeMatrix()
         self.model = FakeModel()
         self.settings = TestSettings()
+        self.configured: Callable[[Database], Awaitable[Configuring]] | None = None  # opens what `!config` sets with
         self.events = 0
         self.batches = 0
 
@@ -99,7 +101,8 @@ class Bot:
             "outbox": lambda context: OutboxActor(context, self.parts),
         }
         self.system = ActorSystem(factories)
-        dispatcher = CommandDispatcher(self.system, self.settings)
+        config = None if self.configured is None else await self.configured(self.store)
+        dispatcher = CommandDispatcher(self.system, self.settings, embedder=self.embedder, config=config)
         self.parts = Parts(
             self.store, FaissIndexes(), self.embedder, self.model, self.matrix, self.settings, dispatcher, self.clock
         )
