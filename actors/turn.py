@@ -157,6 +157,7 @@ class TurnRunner:
                 history=turn.window.entries,
                 message=turn.message,
                 today=now.date(),
+                heard=turn.heard,
             )
         return _Prepared(prompt, contents, searched=recall is not None)
 

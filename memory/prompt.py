@@ -8,8 +8,10 @@ from datetime import UTC, date, datetime
 
 from memory.contents import Contents
 from memory.model import Block, Prompt, PromptMessage
+from memory.persona import keyed_entries, standing_text
 from memory.text import clean, fence, visible
 from memory.types import Memory, Persona, ScopeKind, WindowEntry
+from memory.words import NOTHING, Heard
 
 SYSTEM_TEXT = """\
 You are Davenport, an assistant in a Matrix chat who remembers what people tell about themselves.
@@ -29,6 +31,7 @@ Leave them alone where they do not matter. Ids are for you; mention them only wh
 - Never claim to remember what stands neither in these blocks nor in this conversation. If you are asked for \
 something that is not there, say that you do not know it.
 - Facts belong to the user id they stand under. Never take one person's facts for another's.
+- <lorebook> blocks beside the last message are background that the operator wrote for when it comes up.
 - With the save_memory tool you save a fact for good. Call it when a person asks you to remember something, with one \
 short sentence that can be understood without this conversation, and tell what you saved once the tool has \
 succeeded. Do not call it unasked.
@@ -51,14 +54,17 @@ def build_prompt(
     history: Sequence[WindowEntry],
     message: WindowEntry,
     today: date,
+    heard: Heard = NOTHING,
 ) -> Prompt:
     """Build what the model is sent for the reply to `message` (D14).
 
-    contents: the memories. history: the window without `message`. today: the UTC date.
+    contents: the memories. history: the window without `message`. today: the UTC date. heard: what
+    the keys of the persona's lorebook are looked for in.
 
     At most four cache breakpoints: after system text and persona, room memories, personal memories, and the history.
     """
-    instructions = [Block(SYSTEM_TEXT), *([Block(persona.prompt)] if persona.prompt.strip() else [])]
+    standing = standing_text(persona)
+    instructions = [Block(SYSTEM_TEXT), *([Block(standing)] if standing else [])]
     of_room = _memory_block("memories", ABOUT_ROOM, contents.room)
     of_people = [_memory_block("memories", user_id, memories) for user_id, memories in contents.people]
     system = (
@@ -70,6 +76,7 @@ def build_prompt(
     beside = [
         *_beside("memories", contents.tagged),
         *_beside("recalled_memories", contents.recalled),
+        *(Block(fence("lorebook", entry.text.strip())) for entry in keyed_entries(persona, heard)),
         Block(f"Today is {today.isoformat()} (UTC)."),
         _said(message),
     ]
