@@ -6,7 +6,7 @@ import fcntl
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,20 +67,34 @@ def folder_faults(folder: Path) -> Iterator[str]:
 
 def read(folder: Path) -> Contents | None:
     """Return what the database of a folder says of itself, None where there is none yet. Raises StorageError."""
+    with looking(folder) as connection:
+        if connection is None:
+            return None
+        schema, known = schema_of(connection), len(migrations())
+        if not schema or schema > known:
+            return Contents(schema, known, {})
+        return Contents(schema, known, dict(connection.execute("SELECT key, value FROM account")))
+
+
+@contextmanager
+def looking(folder: Path) -> Iterator[sqlite3.Connection | None]:
+    """Open the database of a folder to read it; None where there is none yet. Raises StorageError."""
     path = folder / DATABASE
     if not path.exists() or not path.stat().st_size:
-        return None
+        yield None
+        return
     try:
         # A file that was closed in good order is whole by itself; to open it as usual would leave a -shm beside it.
         mode = "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "immutable=1"
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, timeout=5.0)) as connection:
-            schema = int(connection.execute("PRAGMA user_version").fetchone()[0])
-            known = len(migrations())
-            if not schema or schema > known:
-                return Contents(schema, known, {})
-            return Contents(schema, known, dict(connection.execute("SELECT key, value FROM account")))
+            yield connection
     except sqlite3.Error as error:
         raise storage_error(error, path) from error
+
+
+def schema_of(connection: sqlite3.Connection) -> int:
+    """Return the number of the schema, 0 before the first migration."""
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 def _files(folder: Path) -> Iterator[Path]:
