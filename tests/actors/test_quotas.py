@@ -92,7 +92,7 @@ async def test_a_command_over_its_quota_has_no_effect_and_subcommands_count_with
     assert len(await bot.memories()) == 1
     assert await state(bot, refused) is JournalState.LEARNED
     assert len(refusals(bot)) == 1
-    await bot.say("!help")
+    await bot.say("!why")
     assert len(refusals(bot)) == 1
 
 
