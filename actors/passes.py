@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -65,13 +65,15 @@ class PassQueue:
         lists: Lists,
         spawn: Callable[[Work], object],
         privacy: Callable[[], Privacy],
+        promoted: Callable[[Exchange, MemorySettings, int], Awaitable[None]],
     ) -> None:
-        """`privacy`: tells the user's level now."""
+        """`privacy`: tells the user's level now. `promoted`: told of a pass that promoted, with the counter of P13."""
         self._user_id = user_id
         self._parts = parts
         self._lists = lists
         self._spawn = spawn
         self._privacy = privacy
+        self._promoted = promoted
         self._pending: dict[int, _Pending] = {}
         self._running: _Running | None = None
         self._forgotten_through = 0
@@ -114,14 +116,19 @@ class PassQueue:
             spending, now = self._parts.spending, self._parts.clock.now()
             recorded = await spending.of_extraction(tables, running.exchange, message.usage, now)
             promoted: tuple[Memory, ...] = ()
+            passes = 0
             if message.extraction is not None and not dropped:
                 promoted = await self._apply(tables, running, message.extraction)
+            if promoted:
+                passes = await tables.users.add_promoting_pass(self._user_id)
             await tables.journal.finish(message.event_id, JournalState.LEARNED)
         spending.committed(recorded)
         self._pending.pop(running.seq)
         self._running = None
         self._count(message, dropped=dropped, promoted=len(promoted))
         await self._lists.add(self._key(running.exchange.persona), promoted)
+        if promoted:
+            await self._promoted(running.exchange, running.settings, passes)
         await self._next()
 
     async def drop(self, event_id: str) -> None:
@@ -210,8 +217,6 @@ class PassQueue:
             memory = await tables.memories.insert(promotion.draft_of(candidate, exchange.persona), now)
             await tables.candidates.promoted(candidate.id, memory.id)
             promoted.append(memory)
-        if promoted:
-            await tables.users.add_promoting_pass(self._user_id)
         return tuple(promoted)
 
     def _count(self, message: PassAnswered, *, dropped: bool, promoted: int) -> None:

@@ -181,6 +181,11 @@ class ActorSystem:
         self._quiet.set()
         self._closed = False
 
+    @property
+    def closed(self) -> bool:
+        """Whether the bot is shutting down."""
+        return self._closed
+
     async def tell(self, address: Address, message: object) -> None:
         """Put a message into a mailbox; waits while it is full. Raises Stopping."""
         await self._deliver(address, Envelope(message))

@@ -113,6 +113,12 @@ class Spending:
         call = (exchange.event_id, exchange.user_id, exchange.room_id, "extraction")
         return await self._record(tables, call, usages, at)
 
+    async def of_cleanup(
+        self, tables: Tables, asker: tuple[str, str, str], usages: Iterable[Usage], at: datetime
+    ) -> Recorded:
+        """Record what a cleanup cost, in the transaction that ends it. `asker`: event, user and room it was for."""
+        return await self._record(tables, (*asker, "cleanup"), usages, at)
+
     async def _record(
         self, tables: Tables, call: tuple[str, str, str, str], usages: Iterable[Usage], at: datetime
     ) -> Recorded:

@@ -17,6 +17,7 @@ from actors.parts import Parts
 from actors.passes import PassQueue
 from actors.privacy import set_level, tell_rooms
 from actors.runtime import Context
+from actors.transfer import ExportMemories, FindImport, ImportMemories, Transfer
 from actors.why import WhyLast, explain
 from memory.types import Privacy, ScopeKind
 from memory.undo import Taken
@@ -33,6 +34,7 @@ class UserActor(ListOwner):
         self._passes = PassQueue(
             self.user_id, parts, self.lists, context.spawn, lambda: self.privacy, self.cleaning.promoted
         )
+        self._transfer = Transfer(self.user_id, parts, self.lists, lambda: self.privacy)
 
     async def load(self) -> None:
         """Read the privacy level, and take up the passes that an earlier run or instance left undone."""
@@ -53,6 +55,8 @@ class UserActor(ListOwner):
                 return await explain(self.parts, self.user_id, self.privacy, message)
             case UsageOf():
                 return await costs_of(self.parts, self.user_id, message)
+            case ExportMemories() | FindImport() | ImportMemories():
+                return await self._transfer.answer(message)
             case TurnBegan(seq, event_id):
                 self._passes.began(seq, event_id)
             case TurnOver(seq, event_id, exchange):

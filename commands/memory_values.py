@@ -121,6 +121,16 @@ class UndoRoom:
 
 
 @dataclass(frozen=True, slots=True)
+class CleanMine:
+    """`!memories cleanup`."""
+
+
+@dataclass(frozen=True, slots=True)
+class CleanRoom:
+    """`!memories room cleanup`."""
+
+
+@dataclass(frozen=True, slots=True)
 class TooManyIds:
     """Ranges of ids that are too wide to be meant."""
 
@@ -144,5 +154,7 @@ MemoryValue = (
     | DeleteRoom
     | EditRoom
     | UndoRoom
+    | CleanMine
+    | CleanRoom
     | TooManyIds
 )

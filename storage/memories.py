@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from memory.cleanup import Merged
 from memory.errors import StorageError
 from memory.types import Draft, ListKey, Memory, Settlement
 from memory.undo import Kept
+from storage import merging
 from storage.codec import Vector, date_of, ids_json, read_vectors, storable, time_text, vector_blob
 from storage.memory_codec import COLUMNS, NAMES, decode, decode_all, encode, texts_json
 from storage.sql import Sql
@@ -17,12 +19,13 @@ _IN_LIST = "scope_id = ? AND (scope_kind = 'global' OR (scope_kind = ? AND perso
 _OF_USER = "scope_id = ? AND scope_kind IN ('personal', 'global')"
 _SELECT = f"SELECT {COLUMNS} FROM memories"
 _INSERT = f"""
-INSERT INTO memories (scope_kind, scope_id, persona, text, source, protected, counted_on, mentions,
-                      first_seen, created_at, updated_at, origin_room, origin_event, origin_private)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING {COLUMNS}
+INSERT INTO memories (scope_kind, scope_id, persona, text, source, protected, counted_on, mentions, first_seen,
+                      created_at, updated_at, origin_room, origin_event, origin_private, shared, rooms, tags)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING {COLUMNS}
 """
 _RESTORE = f"INSERT INTO memories ({COLUMNS}) VALUES ({', '.join('?' * len(NAMES))})"
 _EDIT = f"UPDATE memories SET text = ?, protected = 1, updated_at = ? WHERE id = ? RETURNING {COLUMNS}"
+_PROTECT = f"UPDATE memories SET protected = 1 WHERE id = ? RETURNING {COLUMNS}"
 _MAKE_GLOBAL = f"""
 UPDATE memories SET scope_kind = 'global', persona = '', protected = 1 WHERE id = ? RETURNING {COLUMNS}
 """
@@ -100,6 +103,9 @@ class MemoryRows:
             draft.origin.room,
             draft.origin.event,
             draft.origin.private,
+            draft.shared,
+            texts_json(draft.rooms),
+            texts_json(draft.tags),
         )
         return decode(row)
 
@@ -109,6 +115,13 @@ class MemoryRows:
         if row is None:
             raise StorageError(f"memory {memory_id} does not exist")
         await self._sql.run("DELETE FROM embeddings WHERE memory_id = ?", memory_id)
+        return decode(row)
+
+    async def protect(self, memory_id: int) -> Memory:
+        """Set protection (D11), leave text, vectors and counters. StorageError: no such memory."""
+        row = await self._sql.row(_PROTECT, memory_id)
+        if row is None:
+            raise StorageError(f"memory {memory_id} does not exist")
         return decode(row)
 
     async def set_visibility(self, memory: Memory) -> None:
@@ -142,6 +155,12 @@ class MemoryRows:
         await self._sql.many(_RESTORE, [encode(each.memory) for each in kept])
         mentions = [(event_id, each.memory.id) for each in kept for event_id in each.mentioned_by]
         await self._sql.many("INSERT INTO mentions (event_id, memory_id) VALUES (?, ?)", mentions)
+
+    async def merge(self, merged: Merged) -> Memory:
+        """Save a merged memory in place of its sources, whose mentions it takes over, and return it (P15)."""
+        memory_id = await merging.merge(self._sql, merged)
+        (memory,) = await self.get((memory_id,))
+        return memory
 
     async def delete(self, ids: Sequence[int]) -> None:
         """Delete memories with their vectors; mentions of them go too."""

@@ -42,6 +42,17 @@ class UserRows:
         ((count,),) = await self._sql.rows(_COUNT_ONE_MORE, user_id)
         return int(count)
 
+    async def promoting_passes(self, user_id: str) -> int:
+        """Return the counter of passes that promoted since the last cleanup (P13)."""
+        row = await self._sql.row("SELECT promoting_passes FROM user_state WHERE user_id = ?", user_id)
+        return 0 if row is None else int(row[0])
+
+    async def cleaned_up(self, user_id: str, counted: int) -> None:
+        """Take what the counter was when a cleanup began off it; what was promoted meanwhile stays (P13)."""
+        await self._sql.run(
+            "UPDATE user_state SET promoting_passes = max(0, promoting_passes - ?) WHERE user_id = ?", counted, user_id
+        )
+
     async def forget_through(self, user_id: str, event_id: str) -> int:
         """Note that nothing said up to this event is to be learned any more (P20); return its journal number."""
         row = await self._sql.row(_FORGET_THROUGH, user_id, event_id)

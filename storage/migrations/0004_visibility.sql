@@ -24,3 +24,13 @@ CREATE TABLE attachments (
     txn_id TEXT PRIMARY KEY NOT NULL REFERENCES outbox (txn_id) ON DELETE CASCADE,
     data BLOB NOT NULL
 ) STRICT;
+
+-- Which events taught the parts of a merged memory; `part` is the id of the memory that was merged, which is gone.
+CREATE TABLE merged_mentions (
+    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+    part INTEGER NOT NULL,
+    event_id TEXT NOT NULL,
+    PRIMARY KEY (memory_id, part, event_id)
+) STRICT;
+
+CREATE INDEX merged_mentions_by_event ON merged_mentions (event_id);
