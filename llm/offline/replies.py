@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from llm.offline.api import Answered, text_block, tool_use_block
 from llm.offline.english import is_english
 from llm.offline.facts import facts_of
+from llm.offline.forgetting import asked_to_forget, ids_to_forget
 from llm.offline.german import is_german
 from llm.offline.reading import Line, ReplyInput
 from llm.offline.sameness import related_words
 from memory.text import MAX_CHARACTERS, blank, clean
 
 SAVE_TOOL = "save_memory"
+FORGET_TOOL = "forget_memory"
 MAX_SHOWN = 5
 MAX_SAVED = 3  # facts saved for one request
 _READ = 4_000  # characters of a message that are looked at
@@ -49,6 +51,9 @@ class _Phrases:
     nature: str
     saved: str
     not_saved: str
+    forgotten: str
+    not_forgotten: str
+    none_to_forget: str
 
 
 _TEXTS = {
@@ -61,6 +66,9 @@ _TEXTS = {
         nature="(offline rules, not a language model)",
         saved="I have saved: {}",
         not_saved="I could not save that: {}",
+        forgotten="I have forgotten: {}",
+        not_forgotten="I could not forget that: {}",
+        none_to_forget="I see nothing here about you that says so {}.",
     ),
     "de": _Phrases(
         about_this="Dazu weiß ich noch {}:",
@@ -71,15 +79,18 @@ _TEXTS = {
         nature="(feste Regeln, kein Sprachmodell)",
         saved="Gespeichert: {}",
         not_saved="Das konnte ich nicht speichern: {}",
+        forgotten="Vergessen: {}",
+        not_forgotten="Das konnte ich nicht vergessen: {}",
+        none_to_forget="Ich sehe hier nichts über dich, das so lautet {}.",
     ),
 }
 
 
 def reply(request: ReplyInput) -> Answered:
-    """Answer a message: call the save tool where that was asked for, else tell what is remembered."""
+    """Answer a message: call a tool where that was asked for, else tell what is remembered."""
     texts = _TEXTS[language_of(request.said)]
     if request.results:
-        return _say("\n\n".join(_outcome(texts, *result) for result in request.results))
+        return _say("\n\n".join(_outcome(texts, request, *result) for result in request.results))
     if SAVE_TOOL in request.tools and (facts := facts_to_save(request.said)):
         scope = "room" if _FOR_THE_ROOM.search(request.said[:_READ]) else "me"
         calls = (
@@ -87,6 +98,8 @@ def reply(request: ReplyInput) -> Answered:
             for number, fact in enumerate(facts, start=request.calls)
         )
         return Answered(tuple(calls), "tool_use")
+    if FORGET_TOOL in request.tools and (what := asked_to_forget(request.said[:_READ])):
+        return _forget(texts, request, what)
     return _say(_plain(texts, request))
 
 
@@ -109,7 +122,24 @@ def facts_to_save(said: str) -> tuple[str, ...]:
     return () if blank(what) or len(what) > MAX_CHARACTERS else (what[:1].upper() + what[1:],)
 
 
-def _outcome(texts: _Phrases, arguments: dict[str, object], result: str, is_error: bool) -> str:
+def _forget(texts: _Phrases, request: ReplyInput, what: str) -> Answered:
+    ids = ids_to_forget(what, _own(request))
+    if not ids:
+        return _say(texts.none_to_forget.format(texts.nature))
+    return Answered((tool_use_block(request.calls, FORGET_TOOL, {"ids": list(ids)}),), "tool_use")
+
+
+def _own(request: ReplyInput) -> list[Line]:
+    """Return what is remembered about the person who asks."""
+    return [line for line in (*request.memories, *request.recalled) if line.about == request.sender]
+
+
+def _outcome(texts: _Phrases, request: ReplyInput, arguments: dict[str, object], result: str, is_error: bool) -> str:
+    ids = arguments.get("ids")
+    if isinstance(ids, list):
+        if is_error:
+            return texts.not_forgotten.format(result)
+        return texts.forgotten.format("; ".join(line.text for line in _own(request) if line.id in ids))
     return texts.not_saved.format(result) if is_error else texts.saved.format(arguments.get("text", result))
 
 

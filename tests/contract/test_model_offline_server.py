@@ -17,7 +17,7 @@ from llm.client import AnthropicModel
 from llm.extraction import output_format
 from llm.offline.brain import OfflineServer
 from llm.settings import LlmSettings
-from llm.tools import SAVE_MEMORY, save_memory_arguments
+from llm.tools import FORGET_MEMORY, SAVE_MEMORY, forget_memory_arguments, save_memory_arguments
 from memory.contents import choose
 from memory.model import Prompt, ToolCall, ToolResult
 from memory.prompt import build_prompt
@@ -161,6 +161,22 @@ async def test_asked_to_remember_it_calls_the_tool_first_p16(said: str, text: st
     assert not isinstance(checked, ToolResult) and (checked.text, checked.scope) == (text, "me")
     assert text in reply.text and confirmed in reply.text
     assert "saved" not in without.text and "Gespeichert" not in without.text
+
+
+async def test_asked_to_forget_it_calls_the_tool_with_the_ids_of_that_person_alone() -> None:
+    calls: list[ToolCall] = []
+
+    async def run(call: ToolCall) -> ToolResult:
+        calls.append(call)
+        return ToolResult("Forgotten: 1.")
+
+    mine = (memory(1, "Has a canoe"), memory(2, "Lives in Bern"))
+    async with offline_model() as model:
+        reply = await model.reply(prompt("Please forget that I have a canoe", *mine), [FORGET_MEMORY], run)
+        none = await model.reply(prompt("Vergiss, dass ich ein Pferd habe", *mine), [FORGET_MEMORY], no_tool)
+    assert [forget_memory_arguments(call.arguments, frozenset({1, 2})) for call in calls] == [(1,)]
+    assert reply.text == "I have forgotten: Has a canoe"
+    assert "nichts über dich" in none.text
 
 
 async def test_a_refused_save_is_told() -> None:
