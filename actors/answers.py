@@ -58,7 +58,7 @@ async def answering(
     notes = [(note, await _private_room(parts, event, note.user_id)) for note in private]
     if any(room is None for _, room in notes):
         unsent = parts.speaker(event.room_id)("private-unreachable")
-        markdown = f"{markdown}\n\n{unsent}" if markdown else unsent
+        markdown, line = (_under(markdown, unsent), line) if notice else (markdown, _under(line, unsent))
     recipient = None if event.kind is IncomingKind.JOINED else event.sender
     answer = Answer(event.room_id, event.event_id, recipient, markdown, event.thread_root, notice)
     rows = await _rows(parts, answer)
@@ -81,6 +81,10 @@ def transaction_id(event_id: str, part: int, label: str = "") -> str:
     """
     whose = f"{event_id} {label}" if label else event_id  # an event id holds no space
     return f"dvp-{hashlib.sha256(whose.encode()).hexdigest()[:32]}-{part}"
+
+
+def _under(said: str, more: str) -> str:
+    return f"{said}\n\n{more}" if said else more
 
 
 async def _private_room(parts: Parts, event: Incoming, user_id: str) -> str | None:

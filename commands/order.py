@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from actors.actor import Address
 from actors.messages import EffectKey
-from actors.ports import SettingsSource
-from commands.ports import Configuring, System
+from actors.ports import Embedder, SettingsSource
+from commands.ports import Configuring, Files, System
 from memory.events import Caller, Told
 from memory.settings import MemorySettings
 from memory.visibility import View
@@ -24,7 +24,8 @@ V = TypeVar("V")
 @dataclass(frozen=True, slots=True)
 class Order:
     """A command about to be carried out. say: speaks the language of the room. config: None where nothing is set in
-    chat. path: the rows that were named.
+    chat. path: the rows that were named. embedder: None where none is configured (D13).
+    files: None where no file can be fetched.
     """
 
     say: Speaker
@@ -35,6 +36,8 @@ class Order:
     table: Table
     path: tuple[Row, ...]
     prefix: str
+    embedder: Embedder | None = None
+    files: Files | None = None
 
     @property
     def room_id(self) -> str:

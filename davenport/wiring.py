@@ -97,7 +97,7 @@ async def opened(
         )
         measured = None if embedder is None else MeasuredEmbedder(embedder, metrics)
         dispatcher = CommandDispatcher(
-            system, source, prefix=settings.matrix.command_prefix, config=chat, embedder=measured
+            system, source, prefix=settings.matrix.command_prefix, config=chat, embedder=measured, files=sender
         )
         parts = decorate(
             Parts(

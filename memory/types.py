@@ -99,7 +99,7 @@ class Candidate:
 class Draft:
     """A memory about to be saved; storage gives it an id, 0 unused days and today as counted_on (D1).
 
-    `persona` is "" for global memories, `scope_id` a room id or a Matrix user id.
+    `persona` is "" for global memories, `scope_id` a room id or a Matrix user id. shared, rooms, tags: who may see it.
     """
 
     scope: ScopeKind
@@ -111,6 +111,9 @@ class Draft:
     first_seen: datetime
     mentions: int = 1
     protected: bool = False
+    shared: bool = False
+    rooms: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,9 @@ class Bot:
         }
         self.system = ActorSystem(factories)
         config = None if self.configured is None else await self.configured(self.store)
-        dispatcher = CommandDispatcher(self.system, self.settings, embedder=self.embedder, config=config)
+        dispatcher = CommandDispatcher(
+            self.system, self.settings, embedder=self.embedder, config=config, files=self.matrix
+        )
         self.parts = Parts(
             self.store, FaissIndexes(), self.embedder, self.model, self.matrix, self.settings, dispatcher, self.clock
         )
