@@ -6,6 +6,7 @@ import logging
 from datetime import datetime, timedelta
 
 from actors.store import Store
+from memory.undo import KEPT_FOR
 
 LAST_KEY = "day_turn"  # in the account table
 
@@ -32,6 +33,16 @@ class DayTurn:
         async with self._store.transaction() as tables:
             last = await tables.account.get(LAST_KEY)
         self.last = None if last is None else datetime.fromisoformat(last)
+
+    async def forget_taken(self, now: datetime) -> None:
+        """Delete what commands took away longer ago than it can be undone, so that deleted texts do not linger.
+
+        Called every minute and at the start.
+        """
+        async with self._store.transaction() as tables:
+            gone = await tables.undo.prune(now - KEPT_FOR, now + KEPT_FOR)
+        if gone:
+            log.info("%d deletions or edits can no longer be undone", gone)
 
     async def day_turn(self, now: datetime) -> None:
         """Blank texts of done events; delete sent rows and results past the retention. Candidates are not touched."""
