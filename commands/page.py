@@ -38,7 +38,8 @@ def _cells(top: Row) -> Iterator[tuple[str, ...]]:
     say = Speaker()
     for (usage, row), name in zip(lines(top, DEFAULT_PREFIX), names(top), strict=True):
         aliases = ", ".join(f"`{alias}`" for alias in row.aliases)
-        yield f"`{usage}`", say(row.help), say(row.who.label), _at_most(name), aliases
+        cell = usage.replace("|", r"\|")  # a bar ends a cell, in code too
+        yield f"`{cell}`", say(row.help), say(row.who.label), _at_most(name), aliases
 
 
 def _at_most(name: str) -> str:
