@@ -14,10 +14,14 @@ KEPT_FOR = timedelta(minutes=10)
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A memory as it was, with the ids of the events that mentioned it."""
+    """A memory as it was, with the ids of the events that mentioned it.
+
+    parts: of a merged one, which memory that it was made of each event had taught.
+    """
 
     memory: Memory
     mentioned_by: tuple[str, ...] = ()
+    parts: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +41,10 @@ class Taken:
     def without_event(self, event_id: str) -> Taken:
         """Return what is left when an event is taken back: its mentions go, and what only it had taught with them.
 
-        The same rule as for memories that are there: unprotected, promoted, and mentioned by nothing else.
+        The same rule as for memories that are there: unprotected, learned, and mentioned by nothing else; a merged one
+        goes with any part of it.
         """
-        return replace(self, was=tuple(_unmentioned(self.was, event_id)))
+        return replace(self, was=tuple(left for kept in self.was if (left := _without(kept, event_id)) is not None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +75,18 @@ def restoration(taken: Taken, current: Iterable[Memory]) -> Restoration:
     )
 
 
-def _unmentioned(was: Iterable[Kept], event_id: str) -> Iterable[Kept]:
-    for kept in was:
-        if event_id not in kept.mentioned_by:
-            yield kept
-            continue
-        others = tuple(each for each in kept.mentioned_by if each != event_id)
-        if others or kept.memory.protected or kept.memory.source is not Source.PROMOTION:
-            yield replace(kept, mentioned_by=others)
+def _without(kept: Kept, event_id: str) -> Kept | None:
+    """Return what is left of a memory when an event is taken back; None: nothing."""
+    parts = {part for part, _ in kept.parts}
+    left = replace(
+        kept,
+        mentioned_by=tuple(each for each in kept.mentioned_by if each != event_id),
+        parts=tuple(each for each in kept.parts if each[1] != event_id),
+    )
+    bare = kept.mentioned_by != left.mentioned_by and not left.mentioned_by
+    torn = parts != {part for part, _ in left.parts}
+    learned = kept.memory.source in (Source.PROMOTION, Source.MERGE) and not kept.memory.protected
+    return None if learned and (bare or torn) else left
 
 
 def _changed(left: Memory, current: Memory | None, *, reworded: bool) -> bool:

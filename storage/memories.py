@@ -155,6 +155,8 @@ class MemoryRows:
         await self._sql.many(_RESTORE, [encode(each.memory) for each in kept])
         mentions = [(event_id, each.memory.id) for each in kept for event_id in each.mentioned_by]
         await self._sql.many("INSERT INTO mentions (event_id, memory_id) VALUES (?, ?)", mentions)
+        parts = [(each.memory.id, *part) for each in kept for part in each.parts]
+        await self._sql.many("INSERT INTO merged_mentions (memory_id, part, event_id) VALUES (?, ?, ?)", parts)
 
     async def merge(self, merged: Merged) -> Memory:
         """Save a merged memory in place of its sources, whose mentions it takes over, and return it (P15)."""

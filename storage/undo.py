@@ -20,6 +20,10 @@ ON CONFLICT (owner) DO UPDATE SET event_id = excluded.event_id, at = excluded.at
 _MENTIONS = """
 SELECT memory_id, event_id FROM mentions WHERE memory_id IN (SELECT value FROM json_each(?)) ORDER BY rowid
 """
+_PARTS = """
+SELECT memory_id, part, event_id FROM merged_mentions WHERE memory_id IN (SELECT value FROM json_each(?))
+ORDER BY memory_id, part, event_id
+"""
 _TAKE = "DELETE FROM undo WHERE owner = ? RETURNING at >= ?, taken"
 
 
@@ -38,8 +42,11 @@ class UndoRows:
         events: dict[int, list[str]] = {}
         for memory_id, event_id in await self._sql.rows(_MENTIONS, wanted):
             events.setdefault(memory_id, []).append(event_id)
+        parts: dict[int, list[tuple[int, str]]] = {}
+        for memory_id, part, event_id in await self._sql.rows(_PARTS, wanted):
+            parts.setdefault(memory_id, []).append((part, event_id))
         memories = [decode(row) for row in rows]
-        return tuple(Kept(memory, tuple(events.get(memory.id, ()))) for memory in memories)
+        return tuple(Kept(each, tuple(events.get(each.id, ())), tuple(parts.get(each.id, ()))) for each in memories)
 
     async def keep(self, owner: str, event_id: str, at: datetime, taken: Taken) -> None:
         """Keep what a command took away in place of what was kept before; calls of one event make one step."""
@@ -70,16 +77,23 @@ class UndoRows:
 
 
 def _written(taken: Taken) -> str:
-    was = [{"memory": _by_name(kept.memory), "mentioned_by": kept.mentioned_by} for kept in taken.was]
+    was = [
+        {"memory": _by_name(kept.memory), "mentioned_by": kept.mentioned_by, "parts": kept.parts} for kept in taken.was
+    ]
     return json.dumps({"was": was, "now": [_by_name(memory) for memory in taken.now]})
 
 
 def _read(text: str) -> Taken:
     read = json.loads(text)
     return Taken(
-        tuple(Kept(_memory(kept["memory"]), tuple(kept["mentioned_by"])) for kept in read["was"]),
+        tuple(_kept(each) for each in read["was"]),
         tuple(_memory(each) for each in read["now"]),
     )
+
+
+def _kept(read: dict[str, Any]) -> Kept:
+    parts = tuple((part, event_id) for part, event_id in read["parts"])
+    return Kept(_memory(read["memory"]), tuple(read["mentioned_by"]), parts)
 
 
 def _by_name(memory: Memory) -> dict[str, object]:

@@ -10,9 +10,10 @@ import pytest
 from actors.memory_messages import UndoLast
 from actors.messages import DeleteMemories, EffectKey
 from davenport.day import DayTurn
+from memory.cleanup import CleanupAnswer, Merge
 from memory.errors import Refused
 from memory.events import IncomingKind
-from memory.types import Draft, Memory, Origin, Settlement, Source
+from memory.types import Memory, Settlement
 from memory.undo import Kept, Taken
 from tests.actors.conftest import BAU, JUNO, ROOM, Bot, texts
 from tests.actors.owned import answer, asked, given, given_in_private, last_prompt, stored
@@ -126,17 +127,11 @@ async def test_the_deletions_of_one_turn_are_one_step(bot: Bot) -> None:
 
 
 async def merged(bot: Bot) -> tuple[dict[int, Memory], Memory]:
-    """Do what a cleanup does: two memories become one, and what they were is kept. Returns the two and the one."""
+    """Let a cleanup make one memory of two. Returns the two as they were, and the one."""
     were = {m.id: m for m in (await given(bot, "Has a cat"), await given(bot, "Cat is named Mochi"))}
-    async with bot.store.transaction() as tables:
-        was = await tables.undo.as_they_are((1, 2))
-        draft = Draft(
-            were[1].scope, JUNO, "default", "Has a cat named Mochi", Source.MERGE, Origin(ROOM, "$e", False),
-            bot.clock.now(),
-        )  # fmt: skip
-        one = await tables.memories.insert(draft, bot.clock.now())
-        await tables.memories.delete((1, 2))
-        await tables.undo.keep(JUNO, "$cleanup", bot.clock.now(), Taken(was, (one,)))
+    bot.model.tidier = lambda group: CleanupAnswer((), (Merge((1, 2), "Has a cat named Mochi"),))
+    await answer(bot, "!memories cleanup")
+    (one,) = await bot.memories()
     return were, one
 
 
@@ -158,6 +153,27 @@ async def test_a_cleanup_whose_result_changed_since_is_not_undone(bot: Bot, chan
     else:
         assert said == "That cannot be undone any more: #3 changed since."
         assert [*await stored(bot, 1, 2, 3)] == [3]
+
+
+async def test_p15_a_merged_memory_comes_back_with_what_taught_its_parts(bot: Bot) -> None:
+    """So that it still goes when a message that taught a part of it is deleted, before or after undoing."""
+    bot.learns({"Mochi": "Cat is named Mochi", "tea": "Likes tea"})
+    for said in ("my cat is Mochi", "Mochi is my cat", "I like tea", "tea is what I like"):
+        await bot.say(said)
+    bot.model.tidier = lambda group: CleanupAnswer((), (Merge((1, 2), "Likes tea, cat is Mochi"),))
+    await answer(bot, "!memories cleanup")
+    before = await whole(bot, 3)
+    assert before[0].parts == ((1, "$e1"), (1, "$e2"), (2, "$e3"), (2, "$e4"))
+    await answer(bot, "!memories del 3")
+    await answer(bot, "!memories undo")
+    assert await whole(bot, 3) == before
+    await answer(bot, "!memories del 3")
+    await redact(bot, "$e1")
+    taken = await kept(bot)
+    assert taken is not None
+    assert taken.was[0].parts == before[0].parts[1:]
+    await redact(bot, "$e2")
+    assert await kept(bot) is None
 
 
 async def test_what_another_cleanup_merged_away_is_not_brought_back_double(bot: Bot) -> None:
