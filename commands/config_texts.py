@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from commands.ports import ChangedSetting, ChosenSettings, ShownSetting
+from commands.ports import ChangedSetting, ChosenSettings, Origin, ShownSetting
 from memory.errors import Refused
 from memory.text import visible
 from texts.catalogue import Speaker
@@ -65,7 +65,7 @@ def chosen(say: Speaker, found: ChosenSettings, *, room: bool) -> str:
 
 def _lines(say: Speaker, settings: Iterable[ShownSetting], *, origin: bool = True) -> Iterator[str]:
     for setting in settings:
-        where = f" ({say(setting.origin.value)})" if origin and setting.value != setting.default else ""
+        where = f" ({say(setting.origin.value)})" if origin and setting.origin is not Origin.DEFAULT else ""
         yield f"- {code(setting.key)} = {_value(say, setting.value, _LONGEST_IN_LIST)}{where}"
 
 

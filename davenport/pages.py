@@ -22,8 +22,8 @@ CONFIG_HEAD = """\
 # file, or this one if it holds a secret, readable by its owner only.
 # MEMORY_DECAY_ENABLED=false in the environment turns the resting of memories off, whatever stands here.
 # What admins set in chat with !config goes over this file and is kept in the database.
-# Settings of promotion may also stand here, before the first section, under the names they have elsewhere:
-# memoryPromotionThreshold = 3
+# Settings of promotion may also stand here, before the first section, under the names they have elsewhere, such as
+# "memoryPromotionThreshold = 3" (see docs/settings.md).
 """
 METRICS_HEAD = """\
 # Metrics

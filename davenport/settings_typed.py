@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import get_origin
+from typing import Literal, get_args, get_origin
 
 from pydantic import TypeAdapter, ValidationError
 
 from davenport.settings_fields import Key
 
 QUOTES = {'"': '"', "'": "'", "`": "`", "\u201c": "\u201d", "\u201e": "\u201c", "\u2018": "\u2019", "\u00ab": "\u00bb"}
+AROUND_WORDS = "," + "".join({*QUOTES, *QUOTES.values()})
 EITHER_WAY = "\u201d\u2019"  # some keyboards close as they open
 
 
@@ -36,8 +37,12 @@ def typed_in_chat(key: Key, text: str) -> object:
         listed = _json(text) if text.startswith("[") else None
         if isinstance(listed, list):
             return listed
-        return [word for word in (unquoted(each.strip(",")) for each in unquoted(text).split()) if word]
-    return typed(key, unquoted(text))
+        text = text[1:-1] if text.startswith("[") and text.endswith("]") else text
+        return [word for word in (each.strip(AROUND_WORDS) for each in text.split()) if word]
+    text = unquoted(text)
+    if get_origin(key.kind) is Literal and text.casefold() in get_args(key.kind):
+        return text.casefold()
+    return typed(key, text)
 
 
 def unquoted(text: str) -> str:

@@ -144,10 +144,17 @@ async def test_the_account_is_key_and_value_and_none_removes(database: Database,
         assert {key: await tables.account.get(key) for key in values} == values
 
 
-async def test_an_override_is_unique_for_key_and_room(database: Database) -> None:
-    insert = "INSERT INTO settings (key, room_id, value) VALUES ('memory.enabled', ?, 'false')"
+async def test_what_is_set_in_chat_is_one_value_for_key_and_room(database: Database) -> None:
     async with database.transaction() as tables:
-        for room_id in ("", build.ROOM):
-            await tables.account._sql.run(insert, room_id)
-        with pytest.raises(StorageError, match="UNIQUE"):
-            await tables.account._sql.run(insert, "")
+        await tables.overrides.set("memory.enabled", build.ROOM, "false")
+        await tables.overrides.set("memory.enabled", "", "true")
+        await tables.overrides.set("bot.language", "", '"de"')
+        await tables.overrides.set("memory.enabled", "", "false")
+        assert await tables.overrides.all() == {
+            ("bot.language", ""): '"de"',
+            ("memory.enabled", ""): "false",
+            ("memory.enabled", build.ROOM): "false",
+        }
+        await tables.overrides.reset("memory.enabled", "")
+        await tables.overrides.reset("memory.enabled", "!nowhere:hs")
+        assert list(await tables.overrides.all()) == [("bot.language", ""), ("memory.enabled", build.ROOM)]
