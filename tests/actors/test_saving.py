@@ -254,6 +254,52 @@ async def test_d12_d8_text_the_room_may_not_see_is_named_by_id_there_and_told_to
     assert told.endswith("To make room for it, **#1** was forgotten: Is looking for another job")
 
 
+@pytest.mark.parametrize("notices", ["room", "private", "off"])
+async def test_d12_d8_the_same_for_a_command(bot: Bot, notices: str) -> None:
+    bot.settings.rules = MemorySettings(capacity_personal=3, notices=notices)  # type: ignore[arg-type]
+    await lay_down(bot, "Is looking for another job", "Has a canoe", "Owns a loom", private=True)
+    await bot.say("!memories add Likes tea")
+    hidden = "To make room for it, **#1** was forgotten; what it said is not for this room."
+    [here] = bot.matrix.bodies(ROOM)
+    assert here == (
+        f"Saved as **#4**.\n\n{hidden}" if notices == "private" else f"Saved as **#4**: Likes tea\n\n{hidden}"
+    )
+    assert bot.matrix.bodies(bot.matrix.direct[JUNO]) == [
+        "Saved as **#4**: Likes tea\n\nTo make room for it, **#1** was forgotten: Is looking for another job"
+    ]
+
+
+async def test_d12_d8_what_was_said_before_a_third_person_came_into_the_direct_room_is_not_told_there(bot: Bot) -> None:
+    bot.settings.rules = FULL
+    await lay_down(bot, "Is looking for another job", "Has a canoe", "Owns a loom", private=True)
+    bot.matrix.joined[DM] |= {BAU}
+    await asked(bot, saves("Likes tea"), room=DM, direct=True, alone=False)
+    assert lines(bot, DM) == [
+        "Saved as **#4**.\n\nTo make room for it, **#1** was forgotten; what it said is not for this room."
+    ]
+    assert "another job" in lines(bot, bot.matrix.direct[JUNO])[0]
+
+
+async def test_d12_a_rooms_own_text_is_told_in_private_no_more_than_in_the_room(bot: Bot) -> None:
+    bot.settings.rules = MemorySettings(capacity_room=2, notices="private")
+    bot.matrix.admins.add(JUNO)
+    await lay_down(bot, "Meets on Fridays", "Plays chess", scope=ScopeKind.ROOM)
+    await asked(bot, saves("Cooks on Mondays", "room"))
+    assert lines(bot) == []
+    assert lines(bot, bot.matrix.direct[JUNO]) == [
+        "Saved for the room as **#3**: Cooks on Mondays\n\nTo make room for it, **#1** was forgotten: Meets on Fridays"
+    ]
+
+
+async def test_d12_who_cannot_be_reached_in_private_is_told_so(bot: Bot) -> None:
+    bot.settings.rules = MemorySettings(notices="private")
+    bot.matrix.unreachable.add(JUNO)
+    await asked(bot, saves("Likes tea"))
+    answer, told = bot.matrix.bodies()
+    assert (answer, told) == ("answer", bot.parts.speaker(ROOM)("private-unreachable"))
+    assert texts(await bot.memories()) == ["Likes tea"]
+
+
 async def test_d12_in_the_direct_room_everything_is_said_there(bot: Bot) -> None:
     bot.settings.rules = MemorySettings(capacity_personal=3, notices="private")
     await lay_down(bot, "Is looking for another job", "Has a canoe", "Owns a loom", private=True)

@@ -120,6 +120,22 @@ async def test_editing_protects_drops_the_vectors_and_leaves_the_counters(databa
         assert await tables.memories.without_vector("model", 0, 10) == ((edited,), edited.id)
 
 
+async def test_d11_protecting_leaves_text_vectors_and_counters(database: Database) -> None:
+    (memory,) = await save(database, build.draft())
+    async with database.transaction() as tables:
+        await tables.memories.put_vectors("model", [(memory.id, memory.text, np.ones(2, dtype=np.float32))])
+        protected = await tables.memories.protect(memory.id)
+        assert protected == replace(memory, protected=True)
+        assert await tables.memories.get([memory.id]) == (protected,)
+        assert (await tables.memories.vectors_of_list(build.ALICE_LIST, "model", 2))[0] == (memory.id,)
+
+
+async def test_protecting_what_does_not_exist_is_an_error(database: Database) -> None:
+    with pytest.raises(StorageError, match="memory 77 does not exist"):
+        async with database.transaction() as tables:
+            await tables.memories.protect(77)
+
+
 async def test_editing_what_does_not_exist_is_an_error(database: Database) -> None:
     with pytest.raises(StorageError, match="memory 77 does not exist"):
         async with database.transaction() as tables:
