@@ -80,10 +80,11 @@ class FakeMatrix:
     def render(self, answer: Answer) -> tuple[str, ...]:
         content = {"body": answer.markdown, "answers": answer.event_id, "thread": answer.thread_root}
         content |= {"notice": answer.notice, "recipient": answer.recipient}
+        said = (json.dumps(content),) if answer.markdown.strip() else ()
         if answer.attachment is None:
-            return (json.dumps(content),)
+            return said
         file = {**content, "body": answer.attachment.name, "type": answer.attachment.media_type}
-        return ((json.dumps(content),) if answer.markdown else ()) + (json.dumps(file),)
+        return (*said, json.dumps(file))
 
     def bodies(self, room_id: str | None = None) -> list[str]:
         """What the bot said, in the order the room shows it."""

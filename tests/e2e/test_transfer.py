@@ -1,0 +1,104 @@
+"""`!memories export` and `import` over a real Synapse, as a person's client sees them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from davenport.homeserver import Homeserver
+from memory.types import Source
+from tests.e2e.conftest import NewUser, People
+from tests.e2e.files import open_file, send_file, wait_for_file, wait_for_invitation
+from tests.e2e.people import Person, texts
+from tests.e2e.test_matrix_rooms import ROOMS
+from tests.e2e.whole import Whole, echoing, learning, meet, settings_for, whole
+from tests.fakes.model_server import ModelServer
+
+pytestmark = [pytest.mark.e2e, pytest.mark.asyncio(loop_scope="session")]
+
+AT_ONCE = {"memory": {"promotion_threshold": 1}}
+FACTS = learning({"Mochi": "Cat is named Mochi", "dark": "Fears the dark"})
+
+
+async def learn(bot: Whole, juno: Person, room: str, direct: str) -> None:
+    await bot.ask(juno, room, "my cat is named Mochi")
+    await bot.ask(juno, direct, "I fear the dark", mention=None)
+    assert {memory.text for memory in (await bot.facts(juno))[1]} == {"Cat is named Mochi", "Fears the dark"}
+
+
+@ROOMS
+async def test_export_arrives_in_the_direct_room_the_bot_made_and_is_imported_again_by_a_reply(
+    homeserver: Homeserver, new_user: NewUser, people: People, tmp_path: Path, encrypted: bool
+) -> None:
+    """D8, D11, D18: from a group room; the direct room is encrypted whatever the room is."""
+    bot_id, juno, bau = await new_user("bot"), await people("juno"), await people("bau")
+    async with (
+        ModelServer(replies=echoing, extractions=FACTS) as model,
+        whole(settings_for(homeserver.url, bot_id, tmp_path / "bot", model, **AT_ONCE)) as bot,
+    ):
+        room = await meet(juno, bau, bot=bot_id, encrypted=encrypted)
+        await bot.ask(juno, room, "my cat is named Mochi")
+        said = await bot.ask(juno, room, "!memories export", mention=None)
+        assert said.body == "What I remember about you goes to our direct room, as a file."
+
+        direct = await wait_for_invitation(juno, bot_id)
+        await juno.join(direct)
+        file = await wait_for_file(juno, direct, bot_id)
+        assert file.encrypted
+        whole_file = json.loads(await open_file(juno, file))
+        assert whole_file["user"] == juno.user_id
+        assert [memory["text"] for memory in whole_file["memories"]] == ["Cat is named Mochi"]
+        assert not [event for event in juno.heard if event.room_id == room and event.content.get("msgtype") == "m.file"]
+        assert bau.user_id not in await bot.bot.parts.matrix.members(direct)
+
+        assert "Forgotten: 1" in (await bot.ask(juno, direct, "!memories clear", mention=None)).body
+        assert (await bot.facts(juno))[1] == ()
+        done = await bot.ask(juno, direct, "!memories import", mention=None, reply_to=file.event_id)
+        assert done.body == "Taken in: 1 memory."
+        [memory] = (await bot.facts(juno))[1]
+        assert (memory.text, memory.source, memory.unused_days) == ("Cat is named Mochi", Source.IMPORT, 0)
+        assert (memory.protected, memory.origin.private) == (False, False), "the file says it was said in a room"
+        assert "Mochi" in (await bot.ask(juno, room, "!memories", mention=None)).body
+
+        again = await bot.ask(juno, room, "!memories export", mention=None)
+        assert again.body == said.body
+        second = await juno.wait_for(
+            lambda event: event.content.get("msgtype") == "m.file" and event.event_id != file.event_id
+        )
+        assert second.room_id == direct, "one direct room for all that is private"
+
+
+async def test_export_asked_in_the_persons_own_direct_room_and_import_of_their_file_in_a_group_room(
+    homeserver: Homeserver, new_user: NewUser, people: People, tmp_path: Path
+) -> None:
+    bot_id, juno, bau = await new_user("bot"), await people("juno"), await people("bau")
+    async with (
+        ModelServer(replies=echoing, extractions=FACTS) as model,
+        whole(settings_for(homeserver.url, bot_id, tmp_path / "bot", model, **AT_ONCE)) as bot,
+    ):
+        room = await meet(juno, bau, bot=bot_id, encrypted=True)
+        own = await meet(juno, bot=bot_id, direct=True)
+        await learn(bot, juno, room, own)
+        await bot.ask(juno, room, "!memories export", mention=None)
+        file = await wait_for_file(juno, own, bot_id)
+        data = await open_file(juno, file)
+        by_text = {memory["text"]: memory["private"] for memory in json.loads(data)["memories"]}
+        assert by_text == {"Cat is named Mochi": False, "Fears the dark": True}
+
+        event = await send_file(bau, room, data, size=3)
+        taken = await bot.ask(bau, room, "!memories import", mention=None, reply_to=event)
+        assert taken.body == "Taken in: 2 memories."
+        assert {m.scope_id for m in (await bot.facts(bau))[1]} == {bau.user_id}, "whoever the file says it is of"
+        shown = (await bot.ask(bau, room, "!memories", mention=None)).body
+        assert "Mochi" in shown
+        assert "dark" not in shown, "what was private stays so, by import too (D8)"
+
+        too_large = await send_file(bau, room, b" " * 1_000_001, size=3)
+        refused = await bot.ask(bau, room, "!memories import", mention=None, reply_to=too_large)
+        assert refused.body == "That file is too large: I read no more than 1000 kB."
+        words = await bau.say(room, "no file")
+        refused = await bot.ask(bau, room, "!memories import", mention=None, reply_to=words)
+        assert refused.body.startswith("There is no file in the message you replied to.")
+        assert not [body for body in texts(bau, room, bot_id) if "dark" in body]
