@@ -232,6 +232,8 @@ def _outside_sections(name: str, detail: ErrorDetails, tables: Mapping[str, Any]
 def _no_setting(section: str, name: str, path: Path) -> str:
     if name in sections():
         return f"{path}: {name} must be a section of its own, [{name}]; it stands in [{section}]"
+    if (meant := settings_aliases.dotted(name)) != name.casefold():
+        return f"{path}: {section}.{name} is not a setting; {name} stands before the first section, or as {meant}"
     known = [key.name for key in keys(section)]
     return f"{path}: {section}.{name} is not a setting{_guess(name, known)}; [{section}] has {', '.join(known)}"
 

@@ -100,6 +100,11 @@ def test_the_environment_goes_over_them(write_config: WriteConfig) -> None:
             "",
             "plugins.LLM.memoryEnabled (memory.enabled) must be true or false",
         ),
+        (
+            "",
+            "[memory]\nmemoryMaxPerUser = 3",
+            "memory.memoryMaxPerUser is not a setting; memoryMaxPerUser stands before the first section, or as memory.max",
+        ),
         ("memoryMaxPerUsr = 3", "", "memoryMaxPerUsr is not a setting; did you mean memoryMaxPerUser?"),
         ("plugins.LLM.drawModel = 'x'", "", "plugins.LLM.drawModel is not a setting; plugins.LLM. has memoryEnabled"),
         ("plugins.Other.memoryModel = 'x'", "", "plugins holds nothing but plugins.LLM.NAME"),
