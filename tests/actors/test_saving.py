@@ -8,10 +8,11 @@ from datetime import timedelta
 
 import pytest
 
-from memory.errors import EmbeddingError, ModelError
+from memory.errors import EmbeddingError, ModelError, StorageError
 from memory.model import Prompt, ToolCall, ToolResult
 from memory.settings import MemorySettings
 from memory.types import Draft, ListKey, Memory, Origin, Privacy, ScopeKind, Settlement, Source
+from storage.memories import MemoryRows
 from tests.actors.conftest import BAU, JUNO, ROOM, START, Bot, texts, until
 
 DM = "!dm:hs"
@@ -226,6 +227,28 @@ async def test_d9_fifty_saves_at_once_for_one_free_place_leave_exactly_the_capac
     assert sum(memory.text.startswith("Likes tea") for memory in after) == 1 + resting
     assert sum(memory.text.startswith("Owns loom") for memory in after) == 0
     assert sum("Nothing was saved" in body for body in bot.matrix.bodies(ROOM)) == 49 - resting
+
+
+@pytest.mark.parametrize("statement", ["insert", "put_vectors"])
+async def test_d9_what_was_forgotten_is_back_when_the_save_fails(
+    bot: Bot, monkeypatch: pytest.MonkeyPatch, statement: str
+) -> None:
+    """Insert and forget are one transaction."""
+    bot.settings.rules = FULL
+    await lay_down(bot, "Plays the lute", "Has a canoe", "Owns a loom")
+    await bot.say("good morning")  # loads the list, which then gets its vectors
+    before = await bot.memories()
+
+    async def fails(*_: object) -> None:
+        raise StorageError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MemoryRows, statement, fails)
+        await bot.say("!memories add Likes tea")
+    assert bot.matrix.bodies()[-1] == bot.parts.speaker(ROOM)("internal-error")
+    assert await bot.memories() == before
+    await bot.say("!memories add Likes tea")
+    assert texts(await bot.memories()) == ["Has a canoe", "Owns a loom", "Likes tea"]
 
 
 # --- where it is said -------------------------------------------------------------------------------------------------
