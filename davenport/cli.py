@@ -146,20 +146,6 @@ def inspect_memory(
             typer.echo(line)
 
 
-@app.command("inspect")
-def inspect_memory(
-    owner: Annotated[str, typer.Argument(help="A user id, or a room id; without one, everybody is listed.")] = "",
-    config: Config = DEFAULT_CONFIG,
-    as_json: Annotated[bool, typer.Option("--json", help="For programs: one object a line.")] = False,
-) -> None:
-    """Show the candidates and memories of a user, or a room's memories, from the database, also while the bot runs."""
-    from davenport.inspection import report  # noqa: PLC0415 - as in _serve
-
-    with _faults_end_in_1():
-        for line in report(load(config).storage.data_dir, owner, as_json=as_json):
-            typer.echo(line)
-
-
 def _asked(question: str, *, default: str | None = None, hidden: bool = False) -> str:
     # The event loop waits for the answer, so its own way of taking Ctrl-C would come only after it.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
