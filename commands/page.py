@@ -13,10 +13,10 @@ PAGE_HEAD = """\
 
 Written from `commands/table.py` and `texts/davenport.pot` by `make pages`; change them there.
 
-Commands begin with the prefix set by `matrix.command_prefix`, here `!`. Upper and lower case make no difference. Ids may
-be written `3`, `#3` or `3,`, ranges `3-5`; what of them is there is done, the rest is named. In a room, words that are
-not commands of this bot get no answer, since other bots may share the prefix; in a direct room, or after a mention, they
-get a hint. Names of commands are the same in every language of the bot.
+Commands begin with the prefix set by `matrix.command_prefix`, here `!`. Upper and lower case make no difference. Ids
+may be written `3`, `#3` or `3,`, ranges `3-5`; what of them is there is done, the rest is named. In a room, words that
+are not commands of this bot get no answer, since other bots may share the prefix; in a direct room, or after a mention,
+they get a hint. Names of commands are the same in every language of the bot.
 
 *At most* is how often one person may give a command, in all rooms together, unless `[limits.quotas]` says otherwise:
 `30/10m` is 30 times in any ten minutes. *room* is how often all people of a room may together. A form that names

@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 
 from commands import memory_texts as texts
 from memory.settings import MemorySettings
-from memory.types import Memory, Origin, ScopeKind, Source
+from memory.types import Conversation, Memory, Origin, ScopeKind, Source
 from texts.catalogue import Speaker
 from texts.markdown import escape
 
@@ -129,3 +129,62 @@ def test_wrong_ids_are_named_shortened_and_escaped() -> None:
 )
 def test_d18_clearing_says_what_stays_and_p4_for_how_long(count: int, rules: MemorySettings, said: str) -> None:
     assert texts.cleared(SAY, count, rules) == said
+
+
+def test_ids_in_a_row_are_named_as_one() -> None:
+    assert texts.ids_named((3, 4, 5, 9, 11, 12)) == "#3–#5, #9, #11, #12"
+    assert texts.ids_named((5, 4, 3)) == "#5, #4, #3"
+    assert texts.ids_named(()) == ""
+
+
+HERE = Conversation("!room:example.org", private=False, asker="@ana:example.org")
+ALONE = Conversation("!alone:example.org", private=True, asker="@ana:example.org")
+
+
+@pytest.mark.parametrize(
+    ("where", "room", "private", "said"),
+    [
+        (HERE, HERE.room_id, False, "Said in this room."),
+        (HERE, "!b:example.org", False, "Said in another room."),
+        (HERE, ALONE.room_id, True, "Said in private."),
+        (ALONE, ALONE.room_id, True, "Said here, in private."),
+        (ALONE, "!c_d:example.org", False, "Said in !c\\_d:example.org."),
+        (ALONE, "!old:example.org", True, "Said in private, in !old:example.org."),
+    ],
+)
+def test_d8_other_rooms_are_named_in_private_only(where: Conversation, room: str, private: bool, said: str) -> None:
+    shown = texts.shown(SAY, replace(MOCHI, origin=Origin(room, "$e", private)), where, RULES)
+    assert f"- {said}\n" in shown
+    assert where.private or "!b:" not in shown
+
+
+@pytest.mark.parametrize("source", Source)
+def test_what_wrote_a_memory_is_said(source: Source) -> None:
+    said = texts.shown(SAY, replace(MOCHI, source=source), HERE, RULES)
+    ways = ("since it was mentioned", "since I was asked", "by command", "from a file", "by a cleanup")
+    assert [way in said for way in ways].count(True) == 1
+
+
+def test_d8_where_a_memory_may_be_used_is_said() -> None:
+    private = replace(MOCHI, origin=Origin("!x:example.org", "$e", private=True))
+    assert "- Private: used only in a direct room with me." in texts.shown(SAY, private, ALONE, RULES)
+    assert "but rooms may use it" in texts.shown(SAY, replace(private, shared=True), HERE, RULES)
+    assert "but rooms may use it" in texts.shown(SAY, private, HERE, MemorySettings(private_stays_private=False))
+    limited = replace(MOCHI, rooms=(HERE.room_id,), tags=("*x*", "two words"))
+    said = texts.shown(SAY, limited, HERE, RULES)
+    assert "- Used only in 1 room, this one.\n" in said
+    assert "- Used only when one of these words is said: \\*x\\*, two words.\n" in said
+    assert f"- Used only in {HERE.room_id}.\n" in texts.shown(SAY, limited, ALONE, RULES)
+
+
+def test_d11_d13_state_protection_and_persona_are_said() -> None:
+    resting = replace(MOCHI, unused_days=8, protected=True, last_matched_at=SAVED)
+    said = texts.shown(SAY, resting, HERE, RULES)
+    assert "- Resting:" in said
+    assert "unused for 8 days." in said
+    assert "- Last fitted what was said on 2026-03-01.\n" in said
+    assert "- Protected:" in said
+    assert said.endswith("- For the persona default.")
+    assert "- Active:" in texts.shown(SAY, resting, HERE, MemorySettings(decay_enabled=False))
+    everywhere = replace(MOCHI, scope=ScopeKind.GLOBAL, persona="", protected=True)
+    assert texts.shown(SAY, everywhere, HERE, RULES).endswith("- Global: for every persona.")
