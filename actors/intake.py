@@ -50,8 +50,10 @@ class Intake:
             await self._system.tell(Address("room", event.room_id), Deliver(entry))
         # The homeserver answers: what could not be sent before goes now, at a start or after an outage; but not before
         # a redaction of this batch has had its say.
-        redacted = {event.room_id for event in received if event.kind is IncomingKind.REDACTION}
-        for room_id in dict.fromkeys(row.room_id for row in unsent if row.room_id not in redacted):
+        redactions = [event for event in received if event.kind is IncomingKind.REDACTION]
+        targets = {event.target for event in redactions}  # of which something may be on its way to a direct room too
+        held = {event.room_id for event in redactions} | {row.room_id for row in unsent if row.event_id in targets}
+        for room_id in dict.fromkeys(row.room_id for row in unsent if row.room_id not in held):
             await self._system.tell(Address("outbox", room_id), Flush())
 
     async def resume(self) -> None:

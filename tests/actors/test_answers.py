@@ -181,3 +181,16 @@ async def test_taking_back_a_private_word_takes_nothing_back_elsewhere(bot: Bot)
         entry = await tables.journal.get(event.event_id)
     assert entry is not None
     assert entry.answer == "answer", "the answer in the room stands"
+
+
+async def test_what_a_redaction_in_a_batch_takes_back_is_not_sent_to_a_direct_room_by_that_batch(bot: Bot) -> None:
+    event = await bot.say("hello")
+    bot.matrix.sent.clear()
+    bot.matrix.failures = [MatrixError("down")] * outbox.ATTEMPTS
+    await answer(bot, event, "", Private(JUNO, "the text"))
+    await bot.crash()
+    await bot.start()
+    await bot.deliver(replace(bot.message("", target=event.event_id), kind=IncomingKind.REDACTION))
+    await bot.intake.resume()
+    await bot.settle()
+    assert bot.matrix.sent == []

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from matrix.formatting import BUDGET, render, to_html, to_text
 from matrix.splitting import split
-from memory.events import Answer
+from memory.events import Answer, Attachment
 
 ALICE = "@alice:example.org"
 
@@ -184,3 +184,20 @@ def test_lone_surrogates_and_nul_are_replaced() -> None:
 def test_what_is_said_to_the_whole_room_answers_and_mentions_nobody() -> None:
     [content] = [json.loads(each) for each in render(Answer("!room", "$join", None, "Hello", notice=True))]
     assert content == {"msgtype": "m.notice", "body": "Hello", "m.mentions": {}}
+
+
+def test_a_file_follows_the_words_and_answers_as_they_do() -> None:
+    file = Attachment("facts – ü.json", "application/json", b"{}")
+    words, held = contents("hi", attachment=file, thread_root="$root", notice=True)
+    assert words["body"] == "hi"
+    assert held == {
+        "msgtype": "m.file",
+        "body": "facts – ü.json",
+        "filename": "facts – ü.json",
+        "info": {"mimetype": "application/json", "size": 2},
+        "m.mentions": {"user_ids": [ALICE]},
+        "m.relates_to": words["m.relates_to"],
+    }
+    [alone] = render(Answer("!direct", "$asked", None, "", attachment=file))
+    assert json.loads(alone)["m.mentions"] == {}
+    assert "m.relates_to" not in json.loads(alone), "the event is of another room"

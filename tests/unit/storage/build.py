@@ -126,6 +126,9 @@ def drafts(draw: st.DrawFn) -> Draft:
         first_seen=draw(moments),
         mentions=draw(st.integers(1, 10_000)),
         protected=draw(st.booleans()),
+        shared=draw(st.booleans()),
+        rooms=draw(st.lists(words, max_size=3).map(tuple)),
+        tags=draw(st.lists(words, max_size=3).map(tuple)),
     )
 
 

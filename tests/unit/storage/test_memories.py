@@ -51,6 +51,9 @@ async def test_a_draft_comes_back_as_it_was_saved_with_zero_days_and_today(
         created_at=now,
         updated_at=now,
         origin=draft.origin,
+        shared=draft.shared,
+        rooms=draft.rooms,
+        tags=draft.tags,
     )
     assert await all_of(database, memory.id) == {memory.id: memory}
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.events import OutboxRow
+from memory.events import OutboxRow, SyncBatch
 from storage import Database
 from tests.unit.storage import build
 from tests.unit.storage.conftest import STORAGE
@@ -71,3 +71,69 @@ async def test_pruning_deletes_old_rows_that_are_done(database: Database) -> Non
         assert await tables.outbox.prune(later) == 2
         found = await tables.outbox._sql.rows("SELECT txn_id FROM outbox ORDER BY seq")
     assert found == [(old_pending.txn_id,), (recent.txn_id,)]
+
+
+async def files(database: Database) -> list[str]:
+    """The transaction ids of the rows whose file is stored."""
+    async with database.transaction() as tables:
+        return [txn_id for (txn_id,) in await tables.outbox._sql.rows("SELECT txn_id FROM attachments ORDER BY txn_id")]
+
+
+async def test_the_first_row_comes_with_its_file_until_that_is_uploaded(database: Database) -> None:
+    row = replace(build.outbox_row(), attachment=b"\x00file")
+    later = replace(build.outbox_row(), room_id=row.room_id)
+    async with database.transaction() as tables:
+        await tables.outbox.add([row, later])
+        assert await tables.outbox.first(row.room_id) == row
+        assert await tables.outbox.first("!x:y") is None
+        assert await tables.outbox.pending() == (replace(row, attachment=None), later), "of all rows no files are read"
+        await tables.outbox.uploaded(row.txn_id, '{"url": "mxc://a/b"}')
+        assert await tables.outbox.first(row.room_id) == replace(row, attachment=None, content='{"url": "mxc://a/b"}')
+    assert await files(database) == []
+
+
+async def test_an_upload_counts_once_and_only_for_a_row_still_to_be_sent(database: Database) -> None:
+    """A repeated transaction id never stands for two files, whatever finished late."""
+    row = replace(build.outbox_row(), attachment=b"file")
+    async with database.transaction() as tables:
+        await tables.outbox.add([row])
+        await tables.outbox.uploaded(row.txn_id, '{"url": "mxc://a/first"}')
+        await tables.outbox.uploaded(row.txn_id, '{"url": "mxc://a/second"}')
+        await tables.outbox.add([row])
+        found = await tables.outbox.first(row.room_id)
+        assert found is not None
+        assert (found.content, found.attachment) == ('{"url": "mxc://a/first"}', None)
+        await tables.outbox.retract(row.event_id)
+        await tables.outbox.uploaded(row.txn_id, '{"url": "mxc://a/third"}')
+        assert (await tables.outbox._sql.rows("SELECT content FROM outbox")) == [("{}",)]
+    assert await files(database) == []
+
+
+async def test_a_file_goes_with_its_row_however_that_ends(database: Database) -> None:
+    rows = [replace(build.outbox_row(), attachment=b"file", event_id=f"$e{number}") for number in range(5)]
+    async with database.transaction() as tables:
+        await tables.outbox.add(rows)
+        await tables.outbox.sent(rows[0].txn_id, "$sent")
+        await tables.outbox.failed(rows[1].txn_id, "too large")
+        await tables.outbox.retract(rows[2].event_id)
+    assert await files(database) == sorted([rows[3].txn_id, rows[4].txn_id])
+    async with database.transaction() as tables:
+        await tables.outbox._sql.run("UPDATE outbox SET failure = 'gone' WHERE txn_id = ?", rows[3].txn_id)
+        await tables.outbox.prune(rows[3].created_at + timedelta(days=1))
+    assert await files(database) == [rows[4].txn_id]
+
+
+async def test_a_word_said_elsewhere_on_account_of_an_event_is_no_answer_its_room_could_take_back(
+    database: Database,
+) -> None:
+    event = build.incoming()
+    here, elsewhere = build.outbox_row(), build.outbox_row()
+    here = replace(here, event_id=event.event_id, room_id=event.room_id)
+    elsewhere = replace(elsewhere, event_id=event.event_id, room_id="!direct:x")
+    async with database.transaction() as tables:
+        await tables.journal.record(SyncBatch("s1", (event,)), [event], [], NOW)
+        await tables.outbox.add([here, elsewhere])
+        await tables.outbox.sent(here.txn_id, "$here")
+        await tables.outbox.sent(elsewhere.txn_id, "$elsewhere")
+        assert await tables.outbox.answers("$here") == event.event_id
+        assert await tables.outbox.answers("$elsewhere") is None
