@@ -30,7 +30,7 @@ from memory.types import (
     ScopeKind,
 )
 from memory.visibility import Place, View, may_learn, usable
-from memory.words import Heard
+from memory.words import NOTHING, Heard
 
 log = logging.getLogger(__name__)
 
@@ -177,7 +177,7 @@ class PassQueue:
             memories = await tables.memories.of_list(self._key(exchange.persona))
             candidates = await tables.candidates.of_user(self._user_id)
         place = Conversation(exchange.room_id, exchange.private, self._user_id, exchange.persona)
-        view = View(place, settings, self._privacy(), Heard((exchange.said, exchange.answered)))
+        view = View(place, settings, self._privacy(), Heard((*exchange.heard.texts, exchange.said, exchange.answered)))
         shown = tuple(memory for memory in memories if usable(memory, view, Place.EXTRACTION))
         return _Running(seq, exchange, settings, now, ExtractionRequest(exchange, shown, candidates))
 
@@ -229,8 +229,11 @@ class PassQueue:
         return ListKey(ScopeKind.PERSONAL, self._user_id, persona)
 
 
-def exchange_of(entry: JournalEntry) -> Exchange | None:
-    """Return what there is to learn from a journalled turn that was answered, None before that."""
+def exchange_of(entry: JournalEntry, heard: Heard = NOTHING) -> Exchange | None:
+    """Return what there is to learn from a journalled turn that was answered, None before that.
+
+    `heard`: what stood in its window, as far as that is still known.
+    """
     if entry.state is not JournalState.ANSWERED or entry.answer is None:
         return None
     event = entry.incoming
@@ -243,4 +246,5 @@ def exchange_of(entry: JournalEntry) -> Exchange | None:
         private=event.private,
         said=entry.said or "",
         answered=entry.answer,
+        heard=heard,
     )

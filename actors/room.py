@@ -203,7 +203,7 @@ class RoomActor(ListOwner):
             return  # redacted meanwhile, or a result for an instance of this actor that is gone
         exchange = None
         if answered is not None and not job.edits:
-            exchange = exchange_of(answered.entry)
+            exchange = exchange_of(answered.entry, answered.heard)
             if job.entry.in_context:
                 self._windows.add(answered.entry, answered.members)
         await self._tell_over(job.entry, exchange)

@@ -78,10 +78,11 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A turn that succeeded, as the journal holds it now."""
+    """A turn that succeeded, as the journal holds it now. heard: what stood in its window."""
 
     entry: JournalEntry
     members: frozenset[str]
+    heard: Heard
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +254,7 @@ class TurnRunner:
             answered_at=now,
         )
         log.info("answered", extra={"event_id": event.event_id, "model_calls": len(reply.usage)})
-        return Answered(entry, turn.members)
+        return Answered(entry, turn.members, turn.heard)
 
     async def _fail(self, turn: Turn, sentence: str, usage: Sequence[Usage], notices: Confirmation) -> None:
         event = turn.entry.incoming

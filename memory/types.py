@@ -11,6 +11,8 @@ from datetime import date, datetime
 from enum import StrEnum
 from typing import Protocol
 
+from memory.words import NOTHING, Heard
+
 
 class Clock(Protocol):
     """The one source of time. Tests and the demo move it; no rule reads the wall clock."""
@@ -197,6 +199,7 @@ class Exchange:
     """One answered turn as extraction sees it (P6).
 
     direct: said in a direct room, so that its facts have a private origin (D8). private: nobody else heard it either.
+    heard: what else stood in the conversation's window, for tags (D8); not known any more after a restart.
     """
 
     event_id: str
@@ -207,6 +210,7 @@ class Exchange:
     private: bool
     said: str
     answered: str
+    heard: Heard = NOTHING
 
 
 @dataclass(frozen=True, slots=True)

@@ -183,3 +183,13 @@ async def test_d8_a_hidden_resting_memory_does_not_return_and_a_visible_one_does
     assert sorted(beside) == [memory.id for memory in saved[3:6]]
     after = await everything(bot)
     assert [after[memory.id].unused_days for memory in saved] == [20, 20, 20, 0, 0, 0, 21]
+
+
+async def test_p6_d8_a_pass_sees_a_tagged_memory_while_its_tag_stands_in_the_window(bot: Bot) -> None:
+    """So that what equals a memory that was used in the conversation counts as nothing (P9)."""
+    tagged = await given(bot, "Sails a boat", tags=("boats",))
+    shown = []
+    for text in ("hello", "I like boats", "every day"):
+        await bot.say(text)
+        shown.append([memory.id for memory in bot.model.requests[-1].memories])
+    assert shown == [[], [tagged.id], [tagged.id]]
