@@ -116,16 +116,19 @@ class MemoryList:
         self._without_vector.add(memory.id)
         self._changed()
 
-    async def revise(self, memory: Memory) -> None:
-        """Take in a memory of this list that changed or came back; where its text is the same its vector stays."""
-        old = self.memories.get(memory.id)
-        self.memories[memory.id] = memory
-        if old is None:
-            self.memories = dict(sorted(self.memories.items()))
+    async def revise(self, memories: Iterable[Memory]) -> None:
+        """Take in memories of this list that changed or came back; where the text is the same the vector stays."""
+        others = []
+        for memory in filter(self.takes, memories):
+            old = self.memories.get(memory.id)
+            self.memories[memory.id] = memory
+            if old is None or old.text != memory.text:
+                others.append(memory.id)
         self._changed()
-        if old is None or old.text != memory.text:
-            self._indexes.drop(self.key, (memory.id,))
-            self._without_vector.add(memory.id)
+        if others:
+            self.memories = dict(sorted(self.memories.items()))
+            self._indexes.drop(self.key, others)
+            self._without_vector.update(others)
             await self._load_index()
 
     def takes(self, memory: Memory) -> bool:
@@ -228,11 +231,10 @@ class Lists:
 
     async def revise(self, memories: Iterable[Memory]) -> None:
         """Let every loaded list follow memories that changed or came back (a list loaded later reads storage)."""
-        for memory in memories:
-            self._passed_over.discard(memory.id)
-            for each in self.loaded:
-                if each.takes(memory):
-                    await each.revise(memory)
+        revised = tuple(memories)
+        self._passed_over.difference_update(memory.id for memory in revised)
+        for each in self.loaded:
+            await each.revise(revised)
         self._embed_missing(at_once=True)
 
     def _embed_missing(self, *, at_once: bool = False) -> None:

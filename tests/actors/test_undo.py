@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from actors.memory_messages import UndoLast
-from actors.messages import DeleteMemories, EffectKey
+from actors import commanding
+from actors.memory_messages import MakeGlobal, MarkMemories, UndoLast
+from actors.messages import ClearMemories, DeleteMemories, EditMemory, EffectKey, Request
 from davenport.day import DayTurn
 from memory.cleanup import CleanupAnswer, Merge
-from memory.errors import Refused
+from memory.errors import ActorFailed, Refused
 from memory.events import IncomingKind
+from memory.marking import Tagging
 from memory.types import Memory, Settlement
 from memory.undo import Kept, Taken
+from tests.actors.breaking import Breakage, dump
 from tests.actors.conftest import BAU, JUNO, ROOM, Bot, texts
 from tests.actors.owned import answer, asked, given, given_in_private, last_prompt, stored
 
@@ -155,25 +161,30 @@ async def test_a_cleanup_whose_result_changed_since_is_not_undone(bot: Bot, chan
         assert [*await stored(bot, 1, 2, 3)] == [3]
 
 
-async def test_p15_a_merged_memory_comes_back_with_what_taught_its_parts(bot: Bot) -> None:
-    """So that it still goes when a message that taught a part of it is deleted, before or after undoing."""
+async def test_p15_a_merged_memory_comes_back_with_what_it_was_put_together_from(bot: Bot) -> None:
+    """So that it is still taken apart when a message that taught a part of it is deleted, before or after undoing."""
     bot.learns({"Mochi": "Cat is named Mochi", "tea": "Likes tea"})
     for said in ("my cat is Mochi", "Mochi is my cat", "I like tea", "tea is what I like"):
         await bot.say(said)
+    parts = await whole(bot, 1, 2)
     bot.model.tidier = lambda group: CleanupAnswer((), (Merge((1, 2), "Likes tea, cat is Mochi"),))
     await answer(bot, "!memories cleanup")
     before = await whole(bot, 3)
-    assert before[0].parts == ((1, "$e1"), (1, "$e2"), (2, "$e3"), (2, "$e4"))
+    assert before[0].parts == parts
     await answer(bot, "!memories del 3")
     await answer(bot, "!memories undo")
     assert await whole(bot, 3) == before
+    await answer(bot, "!memories edit 3 Likes coffee")
+    await answer(bot, "!memories undo")
+    assert (await whole(bot, 3))[0].parts == parts
     await answer(bot, "!memories del 3")
     await redact(bot, "$e1")
     taken = await kept(bot)
     assert taken is not None
-    assert taken.was[0].parts == before[0].parts[1:]
+    assert [part.mentioned_by for part in taken.was[0].parts] == [("$e2",), ("$e3", "$e4")]
     await redact(bot, "$e2")
-    assert await kept(bot) is None
+    await answer(bot, "!memories undo")
+    assert texts(await bot.memories()) == ["Likes tea"]
 
 
 async def test_what_another_cleanup_merged_away_is_not_brought_back_double(bot: Bot) -> None:
@@ -286,3 +297,76 @@ async def test_deleted_texts_do_not_linger(bot: Bot) -> None:
     assert await kept(bot) is not None
     await day.forget_taken(bot.clock.now() + 10 * MINUTES + timedelta(seconds=1))
     assert await kept(bot) is None
+
+
+@pytest.mark.parametrize(
+    "request_of",
+    [
+        lambda key: DeleteMemories((1, 2), key),
+        lambda key: EditMemory(1, "Cat is called Rex", key),
+        ClearMemories,
+        lambda key: MarkMemories((1, 2), Tagging(("cat",)), key),
+        lambda key: MakeGlobal((1, 2), key),
+        UndoLast,
+    ],
+)
+async def test_a_failure_between_any_two_statements_leaves_all_or_nothing(
+    bot: Bot, request_of: Callable[[EffectKey], Request[object]]
+) -> None:
+    """And the next try does it, once."""
+    await learned(bot)
+    await given(bot, "Likes tea", persona="pirate")
+    await given(bot, "Likes cake")
+    await asked(bot, DeleteMemories((3,), EffectKey("$before")))
+    await bot.settle()
+    before, request = dump(bot.folder / "davenport.db"), request_of(EffectKey("$command"))
+    for at in range(99):
+        with Breakage(at) as breakage:
+            try:
+                first = await asked(bot, request)
+                break
+            except ActorFailed:
+                await bot.settle()
+        assert dump(bot.folder / "davenport.db") == before, breakage.statements[-1]
+    else:
+        pytest.fail("it never came through")
+    assert at > 3
+    after = dump(bot.folder / "davenport.db")
+    assert after != before
+    assert await asked(bot, request) == first
+    assert dump(bot.folder / "davenport.db") == after
+
+
+@pytest.mark.parametrize("command", ["del 1", "edit 1 Cat is called Rex", "clear", "tag 1 cat", "global 1", "undo"])
+async def test_a_crash_between_effect_and_answer_is_answered_once_as_if_there_was_none(
+    bot: Bot, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """The resumed command finds what it did recorded, does nothing again, and undo still knows what there was."""
+    memory = await given(bot)
+    await given(bot, "Likes tea")
+    await answer(bot, "!memories del 2")
+    reached = asyncio.Event()
+
+    @asynccontextmanager
+    async def stuck(*about: object, **more: object) -> AsyncIterator[None]:
+        reached.set()
+        await asyncio.Event().wait()
+        yield
+
+    with monkeypatch.context() as patch:
+        patch.setattr(commanding, "answering", stuck)
+        await bot.deliver(bot.message(f"!memories {command}"))
+        await asyncio.wait_for(reached.wait(), 10)
+        after = await stored(bot, 1, 2)
+        await bot.crash()
+    await bot.start()
+    await bot.deliver()
+    await bot.intake.resume()
+    await bot.settle()
+    assert len(bot.matrix.bodies()) == 2
+    assert "wrong" not in bot.matrix.bodies()[-1]
+    assert "nothing" not in bot.matrix.bodies()[-1]
+    assert await stored(bot, 1, 2) == after
+    if command.startswith(("del", "edit", "clear")):
+        assert await answer(bot, "!memories undo") == "Undone. As before: #1."
+        assert await stored(bot, 1) == {1: memory}
