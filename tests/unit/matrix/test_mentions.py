@@ -67,3 +67,19 @@ def test_text_is_always_a_part_of_the_body(body: str, formatted: str, content: d
     found = address({**content, **html(formatted)}, body, ME)
     assert body.strip().endswith(found.text)
     assert found.text == found.text.strip()
+
+
+@pytest.mark.parametrize(
+    ("content", "for_others"),
+    [
+        ({"m.mentions": {"user_ids": ["@other:example.org"]}}, True),
+        ({"m.mentions": {"user_ids": ["@other:example.org", "@davenport:example.org"]}}, False),
+        ({"m.mentions": {"user_ids": []}}, False),
+        ({"m.mentions": {}}, False),
+        ({"m.mentions": {"room": True}}, False),
+        ({}, False),
+    ],
+)
+def test_whether_it_is_told_that_others_are_meant(content: dict[str, Any], for_others: bool) -> None:
+    """A name of a persona then does not address the bot."""
+    assert address(content, "Captain, hi", ME).for_others is for_others
