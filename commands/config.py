@@ -50,7 +50,7 @@ async def put(command: ConfigSet, order: Order) -> str:
 async def reset(command: ConfigReset, order: Order) -> str:
     """Let what holds without it hold again. Raises Refused."""
     config = _config(order, room=command.room)
-    if command.room:
+    if command.room and not order.caller.admin:  # an admin may also take away what rooms cannot have any more
         _may_set_here(config.show(command.key, order.room_id), order)
     change = ResetSetting(command.key, order.room_id, not command.room, order.effect)
     return config_texts.was_reset(order.say, await config.reset(change))

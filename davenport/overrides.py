@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -26,6 +26,17 @@ from storage.sql import uninterrupted
 
 _NO_VALUE = "default"
 _UNREADABLE = object()  # fits no key, so that it is left out like any other misfit
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What is set in chat, and what it comes to."""
+
+    overrides: Overrides
+    outcome: Outcome
+
+    def acts(self, place: Place) -> bool:
+        return place in self.overrides and place not in self.outcome.misfits
 
 
 class ChatSettings:
@@ -49,12 +60,11 @@ class ChatSettings:
         found = _known(key)
         if found.secret:
             raise say.secret(found.dotted)
-        return self._shown(found, room_id, self._in_force.settings, self._in_force.overrides)
+        return self._shown(found, room_id, self._now())
 
     def everything(self, room_id: str) -> tuple[ShownSetting, ...]:
         """Return every setting that may be shown, as it holds in a room, in the order of config.toml."""
-        settings, overrides = self._in_force.settings, self._in_force.overrides
-        return tuple(self._shown(key, room_id, settings, overrides) for key in KEYS.values() if not key.secret)
+        return tuple(self._shown(key, room_id, self._now()) for key in KEYS.values() if not key.secret)
 
     def chosen(self, room_id: str) -> ChosenSettings:
         """Return what is set in chat; what does not act is named alone."""
@@ -67,27 +77,29 @@ class ChatSettings:
             tuple(dict.fromkeys(idle)),
         )
 
-    def _shown(self, key: Key, room_id: str, settings: Settings, overrides: Overrides) -> ShownSetting:
-        section = _section_of(settings, key, room_id)
+    def _now(self) -> _State:
+        return _State(self._in_force.overrides, Outcome(self._in_force.settings, self._in_force.misfits))
+
+    def _shown(self, key: Key, room_id: str, state: _State) -> ShownSetting:
+        section = _section_of(state.outcome.settings, key, room_id)
         return ShownSetting(
             key.dotted,
             _toml_of(section, key),
             key.default,
-            self._origin(key, room_id, overrides),
+            self._origin(key, room_id, state),
             key.allowed,
             room=key.scope == "room",
             settable=self._settable(key),
             admins=key.admins,
         )
 
-    def _origin(self, key: Key, room_id: str, overrides: Overrides) -> Origin:
+    def _origin(self, key: Key, room_id: str, state: _State) -> Origin:
         """Say where the value that holds in a room comes from, the strongest first."""
-        acting = {place for place in overrides if place not in self._in_force.misfits}
-        if room_id and Place(key.dotted, room_id) in acting:
+        if room_id and state.acts(Place(key.dotted, room_id)):
             return Origin.CHAT_OF_ROOM
         if room_id and _has_own(self._in_force.base, key, room_id):
             return Origin.FILE_OF_ROOM
-        if Place(key.dotted) in acting:
+        if state.acts(Place(key.dotted)):
             return Origin.CHAT
         source = self._in_force.sources.given.get(key.dotted)
         return Origin.DEFAULT if source is None else Origin[source.upper()]
@@ -116,7 +128,7 @@ class ChatSettings:
         """Let what holds without it hold again, once for each event. Raises Refused."""
 
         async def work(tables: Tables, before: Overrides) -> Overrides:
-            place = Place(_known(change.key).dotted, "" if change.everywhere else change.room_id)
+            place = self._stored_place(change)
             await tables.overrides.reset(*place)
             return {each: value for each, value in before.items() if each != place}
 
@@ -159,14 +171,27 @@ class ChatSettings:
         except Misfit as misfit:
             raise _refusal(misfit, key, text) from None
 
+    def _stored_place(self, change: ResetSetting) -> Place:
+        """Return what is to be taken away, which may be of a key that there is no longer. Raises Refused."""
+        room_id = "" if change.everywhere else change.room_id
+        place = Place(dotted(change.key), room_id)
+        return place if place in self._in_force.overrides else Place(_known(change.key).dotted, room_id)
+
     def _result(self, change: ResetSetting, after: Overrides) -> ChangedSetting:
         """Return what a change comes to. Raises Refused where it does not go together with the rest."""
-        key = _known(change.key)
-        place = Place(key.dotted, "" if change.everywhere else change.room_id)
+        place = self._stored_place(change)
+        key = KEYS.get(place.key)
+        had = place in self._in_force.overrides
+        if key is not None and key.secret and not had:
+            raise say.secret(key.dotted)
+        if key is None or key.secret:  # left over from another version; nobody is shown what it held
+            gone = ShownSetting(place.key, None, None, Origin.DEFAULT, "", settable=False)
+            return ChangedSetting(gone, gone, had)
         outcome = self._in_force.preview(after)
         self._require_fitting(key, place, outcome)
-        now, here = (self._shown(key, room, outcome.settings, after) for room in (place.room_id, change.room_id))
-        return ChangedSetting(now, here, had=place in self._in_force.overrides)
+        state = _State(after, outcome)
+        now, here = (self._shown(key, room_id, state) for room_id in (place.room_id, change.room_id))
+        return ChangedSetting(now, here, had)
 
     def _require_fitting(self, key: Key, place: Place, outcome: Outcome) -> None:
         if place in outcome.misfits:

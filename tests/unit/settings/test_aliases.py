@@ -103,7 +103,7 @@ def test_the_environment_goes_over_them(write_config: WriteConfig) -> None:
         (
             "",
             "[memory]\nmemoryMaxPerUser = 3",
-            "memory.memoryMaxPerUser is not a setting; memoryMaxPerUser stands before the first section, or as memory.max",
+            "memory.memoryMaxPerUser is not a setting; memoryMaxPerUser stands before the first section",
         ),
         ("memoryMaxPerUsr = 3", "", "memoryMaxPerUsr is not a setting; did you mean memoryMaxPerUser?"),
         ("plugins.LLM.drawModel = 'x'", "", "plugins.LLM.drawModel is not a setting; plugins.LLM. has memoryEnabled"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator, Callable
@@ -19,7 +20,7 @@ from davenport.settings_aliases import ALIASES
 from davenport.settings_fields import all_keys
 from davenport.settings_load import load_with_sources
 from davenport.settings_source import ConfiguredSettings
-from memory.errors import Refused, SettingsError
+from memory.errors import Refused, SettingsError, StorageError
 from memory.events import Caller
 from memory.types import Conversation
 from storage import Database
@@ -292,7 +293,7 @@ async def test_what_cannot_be_set_is_refused_with_the_reason(bot: Bot, typed: st
 
 
 @pytest.mark.parametrize("key", [key.dotted for key in all_keys() if key.secret])
-@pytest.mark.parametrize("form", ["{}", "{} sk-typed", "room {}", "room {} sk-typed"])
+@pytest.mark.parametrize("form", ["{}", "{} sk-typed", "room {}", "room {} sk-typed", "reset {}", "room reset {}"])
 async def test_secrets_are_neither_shown_nor_set_nor_repeated(bot: Bot, key: str, form: str) -> None:
     said = await bot.run(f"!config {form.format(key)}")
     assert said.startswith(f"`{key}` is a secret")
@@ -482,8 +483,14 @@ async def test_what_no_longer_fits_is_left_out_named_and_kept(bot: Bot, caplog: 
     async with bot.store.transaction() as tables:
         assert await tables.overrides.all() == rows
     assert "`memory.gone`" in await bot.run("!config")
-    await bot.run("!config memory.max_per_user 6")
+    assert (await bot.run("!config reset memory.gone")).startswith("`memory.gone` is not set again")
+    assert await bot.run("!config memory.max_per_user 6") == "`memory.max_per_user` is now `6`."
+    assert "`6` (set in chat)" in await bot.run("!config memory.max_per_user")
     assert bot.source.memory(ROOM).max_per_user == 6
+    for key in ("memory.max_per_user", "memory.capacity_room", "llm.api_key"):
+        assert "again" in await bot.run(f"!config reset {key}")
+    await bot.run("!config room reset memory.capacity_personal")
+    assert await bot.stored() == {("matrix.admins", ""): ["@eve:hs"], ("memory.rest_after_days", ""): 4}
 
 
 # --- a command that is carried out twice ----------------------------------------------------------------------------
@@ -504,3 +511,39 @@ async def test_a_replayed_command_changes_nothing_and_answers_the_same(bot: Bot)
 @pytest.mark.parametrize("text", ["!config list some", "!config reset", "!config reset a b", "!config room reset"])
 async def test_what_cannot_be_read_says_how_it_is_used(bot: Bot, text: str) -> None:
     assert (await bot.run(text)).startswith("This is how to use it: `!config")
+
+
+# --- what is stored is what is in force -----------------------------------------------------------------------------
+
+
+async def test_changes_made_at_once_all_hold(bot: Bot) -> None:
+    """One is made after the other: none is lost between what was read and what is written."""
+    keys = ("max_per_user", "capacity_room", "capacity_personal", "rest_after_days", "cleanup_interval")
+    await asyncio.gather(*(bot.run(f"!config memory.{key} {n}") for n, key in enumerate(keys, start=3)))
+    rules = bot.source.memory(ROOM)
+    assert [getattr(rules, key) for key in keys] == [3, 4, 5, 6, 7]
+    assert await bot.stored() == {(f"memory.{key}", ""): n for n, key in enumerate(keys, start=3)}
+
+
+@pytest.mark.parametrize("steps", range(0, 40, 3))
+async def test_a_command_given_up_at_any_moment_leaves_no_difference(bot: Bot, steps: int) -> None:
+    """Redacting a command cancels it, also while its transaction is being committed."""
+    command = asyncio.create_task(bot.run("!config memory.max_per_user 3"))
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    command.cancel()
+    await asyncio.gather(command, return_exceptions=True)
+    stored = (await bot.stored()).get(("memory.max_per_user", ""), 50)
+    assert bot.source.memory(ROOM).max_per_user == stored
+
+
+async def test_what_cannot_be_stored_does_not_act(bot: Bot) -> None:
+    failing = "CREATE TRIGGER full BEFORE INSERT ON settings BEGIN SELECT RAISE(ABORT, 'full'); END"
+    async with bot.store.transaction() as tables:
+        await tables.overrides._sql.run(failing)
+    with pytest.raises(StorageError, match="full"):
+        await bot.run("!config memory.max_per_user 3", event="$kept")
+    assert bot.source.memory(ROOM).max_per_user == 50
+    async with bot.store.transaction() as tables:
+        await tables.overrides._sql.run("DROP TRIGGER full")
+    assert "is now `3`" in await bot.run("!config memory.max_per_user 3", event="$kept")
