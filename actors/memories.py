@@ -127,12 +127,12 @@ class MemoryDesk:
             step = restoration(taken, await tables.memories.get([left.id for left in taken.now]))
             await tables.memories.delete(step.gone)
             await tables.memories.restore(step.back)
-            for memory in step.reworded:
-                await tables.memories.reword(memory)
+            for kept in step.reworded:
+                await tables.memories.reword(kept)
             ids = tuple(sorted(kept.memory.id for kept in taken.was))
             await _record(tables, effect, ids)
         self._lists.drop(step.gone)
-        await self._lists.revise((*(kept.memory for kept in step.back), *step.reworded))
+        await self._lists.revise(kept.memory for kept in (*step.back, *step.reworded))
         return ids
 
     # --- marking ----------------------------------------------------------------------------------------------------

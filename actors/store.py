@@ -8,7 +8,7 @@ from datetime import date, datetime
 from typing import Protocol
 
 from actors.ports import Vector, Vectors
-from memory.cleanup import Merged
+from memory.cleanup import Apart, Merged
 from memory.events import (
     Backlog,
     Incoming,
@@ -204,8 +204,8 @@ class MemoryTable(Protocol):
         """Let a memory hold for every persona, which protects it (D11); counters, text and vectors stay."""
         ...
 
-    async def reword(self, memory: Memory) -> None:
-        """Write the text, protection and date of change of a memory, and drop the stale vectors."""
+    async def reword(self, kept: Kept) -> None:
+        """Write the text, protection, date of change and parts of a memory, and drop the stale vectors."""
         ...
 
     async def restore(self, kept: Sequence[Kept]) -> None:
@@ -214,6 +214,10 @@ class MemoryTable(Protocol):
 
     async def merge(self, merged: Merged) -> Memory:
         """Save a merged memory in place of its sources, whose mentions it takes over, and return it (P15)."""
+        ...
+
+    async def take_apart(self, event_id: str) -> Apart:
+        """Undo those merges of which a part was learned from nothing but this event, which is taken back."""
         ...
 
     async def delete(self, ids: Sequence[int]) -> None:

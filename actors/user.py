@@ -97,7 +97,9 @@ class UserActor(ListOwner):
 
     async def _take_back(self, event_id: str) -> None:
         async with self.parts.store.transaction() as tables:
+            apart = await tables.memories.take_apart(event_id)
             _, deleted = await tables.candidates.take_back(event_id)
             await tables.undo.forget_event(self.user_id, event_id)
-        self.lists.drop(deleted)
+        self.lists.drop((*apart.gone, *deleted))
+        await self.lists.revise(kept.memory for kept in apart.back)
         await self._passes.drop(event_id)

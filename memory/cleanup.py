@@ -12,6 +12,7 @@ from itertools import groupby
 from memory.settings import MemorySettings
 from memory.text import MAX_CHARACTERS, blank, clean
 from memory.types import Memory, Source
+from memory.undo import Kept
 from memory.words import fold
 
 _SMALLEST = 2  # memories of a group, and of a merge
@@ -79,6 +80,14 @@ class Merged:
 
     sources: tuple[int, ...]
     memory: Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """Merged memories that are taken apart, and those of their parts that come back."""
+
+    gone: tuple[int, ...] = ()
+    back: tuple[Kept, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

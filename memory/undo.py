@@ -16,12 +16,12 @@ KEPT_FOR = timedelta(minutes=10)
 class Kept:
     """A memory as it was, with the ids of the events that mentioned it.
 
-    parts: of a merged one, which memory that it was made of each event had taught.
+    parts: of a merged one, what it was put together from.
     """
 
     memory: Memory
     mentioned_by: tuple[str, ...] = ()
-    parts: tuple[tuple[int, str], ...] = ()
+    parts: tuple[Kept, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,9 @@ class Taken:
     def without_event(self, event_id: str) -> Taken:
         """Return what is left when an event is taken back: its mentions go, and what only it had taught with them.
 
-        The same rule as for memories that are there: unprotected, learned, and mentioned by nothing else; a merged one
-        goes with any part of it.
+        The same rule as for memories that are there.
         """
-        return replace(self, was=tuple(left for kept in self.was if (left := _without(kept, event_id)) is not None))
+        return replace(self, was=tuple(left for kept in self.was for left in left_without(kept, event_id)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ class Restoration:
     """What undoing changes: memories that come back, rows that get their old wording back, and ids that go."""
 
     back: tuple[Kept, ...]
-    reworded: tuple[Memory, ...]
+    reworded: tuple[Kept, ...]
     gone: tuple[int, ...]
 
 
@@ -70,23 +69,40 @@ def restoration(taken: Taken, current: Iterable[Memory]) -> Restoration:
     left = {memory.id for memory in taken.now}
     return Restoration(
         back=tuple(kept for memory_id, kept in before.items() if memory_id not in left),
-        reworded=tuple(_reworded(before[each].memory, there[each]) for each in left if each in before),
+        reworded=tuple(_reworded(before[each], there[each]) for each in left if each in before),
         gone=tuple(each for each in left if each not in before),
     )
 
 
-def _without(kept: Kept, event_id: str) -> Kept | None:
-    """Return what is left of a memory when an event is taken back; None: nothing."""
-    parts = {part for part, _ in kept.parts}
-    left = replace(
-        kept,
-        mentioned_by=tuple(each for each in kept.mentioned_by if each != event_id),
-        parts=tuple(each for each in kept.parts if each[1] != event_id),
+def left_without(kept: Kept, event_id: str) -> tuple[Kept, ...]:
+    """Return what is left of a memory when an event is taken back: its mention goes, and what only that had taught.
+
+    What is protected or was saved on request stays. A merged memory that lacks a part is taken apart: the other parts
+    come back, as visible as it is and with its counters, since nobody can cut one out of its text.
+    """
+    if event_id not in kept.mentioned_by:
+        return (kept,)
+    others = tuple(each for each in kept.mentioned_by if each != event_id)
+    parts = tuple(left for part in kept.parts for left in left_without(part, event_id))
+    left = replace(kept, mentioned_by=others, parts=parts)
+    if kept.memory.protected:
+        return (left,)
+    if len(parts) < len(kept.parts):
+        return tuple(_by_itself(part, kept.memory) for part in parts)
+    return (left,) if others or kept.memory.source is not Source.PROMOTION else ()
+
+
+def _by_itself(part: Kept, whole: Memory) -> Kept:
+    memory = replace(
+        part.memory,
+        shared=whole.shared,
+        rooms=whole.rooms,
+        tags=whole.tags,
+        unused_days=whole.unused_days,
+        counted_on=whole.counted_on,
+        last_matched_at=whole.last_matched_at,
     )
-    bare = kept.mentioned_by != left.mentioned_by and not left.mentioned_by
-    torn = parts != {part for part, _ in left.parts}
-    learned = kept.memory.source in (Source.PROMOTION, Source.MERGE) and not kept.memory.protected
-    return None if learned and (bare or torn) else left
+    return replace(part, memory=memory)
 
 
 def _changed(left: Memory, current: Memory | None, *, reworded: bool) -> bool:
@@ -100,6 +116,7 @@ def _visibility(memory: Memory) -> tuple[object, ...]:
     return memory.scope, memory.persona, memory.shared, memory.rooms, memory.tags
 
 
-def _reworded(was: Memory, current: Memory) -> Memory:
-    protected = was.protected or current.scope is ScopeKind.GLOBAL  # D11: whatever is global is protected
-    return replace(current, text=was.text, protected=protected, updated_at=was.updated_at)
+def _reworded(was: Kept, current: Memory) -> Kept:
+    protected = was.memory.protected or current.scope is ScopeKind.GLOBAL  # D11: whatever is global is protected
+    old = was.memory
+    return replace(was, memory=replace(current, text=old.text, protected=protected, updated_at=old.updated_at))

@@ -9,7 +9,6 @@ from __future__ import annotations
 from datetime import datetime
 
 from memory.types import Candidate, Origin
-from storage import merging
 from storage.codec import ids_json, read_time, storable, time_text
 from storage.sql import Row, Sql
 
@@ -35,8 +34,7 @@ UPDATE memory_candidates SET mentions = (SELECT count(*) FROM mentions WHERE can
 WHERE id IN (SELECT value FROM json_each(?))
 """
 _UNMENTIONED_MEMORIES = """
-DELETE FROM memories WHERE id IN (SELECT value FROM json_each(?)) AND protected = 0
-AND source IN ('promotion', 'merge')
+DELETE FROM memories WHERE id IN (SELECT value FROM json_each(?)) AND protected = 0 AND source = 'promotion'
 AND NOT EXISTS (SELECT 1 FROM mentions WHERE memory_id = memories.id) RETURNING id
 """
 
@@ -85,8 +83,8 @@ class CandidateRows:
         """Remove the mentions of an event that was redacted or edited.
 
         Candidates lose one mention each; those left without any are deleted, and so are unprotected memories that only
-        promotion made, and merged ones a part of which was learned from nothing else. A memory that stays keeps the
-        number of mentions it was promoted with (P12).
+        promotion made. A memory that stays keeps the number of mentions it was promoted with (P12). Merged ones are for
+        `memories.take_apart`.
         Returns (ids of candidates touched, ids of memories deleted), both ascending.
         """
         gone = await self._sql.rows(_TAKE_BACK, event_id)
@@ -96,8 +94,7 @@ class CandidateRows:
             await self._sql.run(_UNMENTIONED_CANDIDATES, ids_json(candidates))
             await self._sql.run(_RECOUNT, ids_json(candidates))
         deleted = await self._sql.rows(_UNMENTIONED_MEMORIES, ids_json(memories)) if memories else []
-        in_part = await merging.take_back(self._sql, event_id)
-        return tuple(candidates), tuple(sorted((*(memory for (memory,) in deleted), *in_part)))
+        return tuple(candidates), tuple(sorted(memory for (memory,) in deleted))
 
 
 def _decode(row: Row) -> Candidate:

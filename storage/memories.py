@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from memory.cleanup import Merged
+from memory.cleanup import Apart, Merged
 from memory.errors import StorageError
 from memory.types import Draft, ListKey, Memory, Settlement
 from memory.undo import Kept
@@ -115,6 +115,7 @@ class MemoryRows:
         if row is None:
             raise StorageError(f"memory {memory_id} does not exist")
         await self._sql.run("DELETE FROM embeddings WHERE memory_id = ?", memory_id)
+        await self._sql.run("DELETE FROM merged_parts WHERE memory_id = ?", memory_id)
         return decode(row)
 
     async def protect(self, memory_id: int) -> Memory:
@@ -139,8 +140,9 @@ class MemoryRows:
         (row,) = await self._sql.rows(_MAKE_GLOBAL, memory_id)
         return decode(row)
 
-    async def reword(self, memory: Memory) -> None:
-        """Write the text, protection and date of change of a memory, and drop the stale vectors."""
+    async def reword(self, kept: Kept) -> None:
+        """Write the text, protection, date of change and parts of a memory, and drop the stale vectors."""
+        memory = kept.memory
         await self._sql.run(
             "UPDATE memories SET text = ?, protected = ?, updated_at = ? WHERE id = ?",
             storable(memory.text),
@@ -149,20 +151,29 @@ class MemoryRows:
             memory.id,
         )
         await self._sql.run("DELETE FROM embeddings WHERE memory_id = ?", memory.id)
+        await merging.keep_parts(self._sql, kept)
 
     async def restore(self, kept: Sequence[Kept]) -> None:
         """Bring deleted memories back under their ids, with their mentions and without vectors."""
         await self._sql.many(_RESTORE, [encode(each.memory) for each in kept])
         mentions = [(event_id, each.memory.id) for each in kept for event_id in each.mentioned_by]
         await self._sql.many("INSERT INTO mentions (event_id, memory_id) VALUES (?, ?)", mentions)
-        parts = [(each.memory.id, *part) for each in kept for part in each.parts]
-        await self._sql.many("INSERT INTO merged_mentions (memory_id, part, event_id) VALUES (?, ?, ?)", parts)
+        for each in kept:
+            await merging.keep_parts(self._sql, each)
 
     async def merge(self, merged: Merged) -> Memory:
         """Save a merged memory in place of its sources, whose mentions it takes over, and return it (P15)."""
         memory_id = await merging.merge(self._sql, merged)
         (memory,) = await self.get((memory_id,))
         return memory
+
+    async def take_apart(self, event_id: str) -> Apart:
+        """Undo those merges of which a part was learned from nothing but this event, which is taken back."""
+        apart = await merging.parts_without(self._sql, event_id)
+        if apart.gone:
+            await self.delete(apart.gone)
+            await self.restore(apart.back)
+        return apart
 
     async def delete(self, ids: Sequence[int]) -> None:
         """Delete memories with their vectors; mentions of them go too."""

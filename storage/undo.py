@@ -20,10 +20,7 @@ ON CONFLICT (owner) DO UPDATE SET event_id = excluded.event_id, at = excluded.at
 _MENTIONS = """
 SELECT memory_id, event_id FROM mentions WHERE memory_id IN (SELECT value FROM json_each(?)) ORDER BY rowid
 """
-_PARTS = """
-SELECT memory_id, part, event_id FROM merged_mentions WHERE memory_id IN (SELECT value FROM json_each(?))
-ORDER BY memory_id, part, event_id
-"""
+_PARTS = "SELECT memory_id, parts FROM merged_parts WHERE memory_id IN (SELECT value FROM json_each(?))"
 _TAKE = "DELETE FROM undo WHERE owner = ? RETURNING at >= ?, taken"
 
 
@@ -42,11 +39,9 @@ class UndoRows:
         events: dict[int, list[str]] = {}
         for memory_id, event_id in await self._sql.rows(_MENTIONS, wanted):
             events.setdefault(memory_id, []).append(event_id)
-        parts: dict[int, list[tuple[int, str]]] = {}
-        for memory_id, part, event_id in await self._sql.rows(_PARTS, wanted):
-            parts.setdefault(memory_id, []).append((part, event_id))
+        parts = {memory_id: read_parts(text) for memory_id, text in await self._sql.rows(_PARTS, wanted)}
         memories = [decode(row) for row in rows]
-        return tuple(Kept(each, tuple(events.get(each.id, ())), tuple(parts.get(each.id, ()))) for each in memories)
+        return tuple(Kept(each, tuple(events.get(each.id, ())), parts.get(each.id, ())) for each in memories)
 
     async def keep(self, owner: str, event_id: str, at: datetime, taken: Taken) -> None:
         """Keep what a command took away in place of what was kept before; calls of one event make one step."""
@@ -76,10 +71,18 @@ class UndoRows:
             await self._sql.run("UPDATE undo SET taken = ? WHERE owner = ?", _written(left), owner)
 
 
+def parts_json(parts: Sequence[Kept]) -> str:
+    """Write what a merged memory was put together from as JSON."""
+    return json.dumps([_plain(part) for part in parts])
+
+
+def read_parts(text: str) -> tuple[Kept, ...]:
+    """Read what `parts_json` wrote."""
+    return tuple(_kept(each) for each in json.loads(text))
+
+
 def _written(taken: Taken) -> str:
-    was = [
-        {"memory": _by_name(kept.memory), "mentioned_by": kept.mentioned_by, "parts": kept.parts} for kept in taken.was
-    ]
+    was = [_plain(kept) for kept in taken.was]
     return json.dumps({"was": was, "now": [_by_name(memory) for memory in taken.now]})
 
 
@@ -91,9 +94,13 @@ def _read(text: str) -> Taken:
     )
 
 
+def _plain(kept: Kept) -> dict[str, object]:
+    parts = [_plain(part) for part in kept.parts]
+    return {"memory": _by_name(kept.memory), "mentioned_by": kept.mentioned_by, "parts": parts}
+
+
 def _kept(read: dict[str, Any]) -> Kept:
-    parts = tuple((part, event_id) for part, event_id in read["parts"])
-    return Kept(_memory(read["memory"]), tuple(read["mentioned_by"]), parts)
+    return Kept(_memory(read["memory"]), tuple(read["mentioned_by"]), tuple(_kept(part) for part in read["parts"]))
 
 
 def _by_name(memory: Memory) -> dict[str, object]:

@@ -25,12 +25,8 @@ CREATE TABLE attachments (
     data BLOB NOT NULL
 ) STRICT;
 
--- Which events taught the parts of a merged memory; `part` is the id of the memory that was merged, which is gone.
-CREATE TABLE merged_mentions (
-    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
-    part INTEGER NOT NULL,
-    event_id TEXT NOT NULL,
-    PRIMARY KEY (memory_id, part, event_id)
+-- What a merged memory was put together from, JSON: a redaction of what taught a part of it takes it apart again.
+CREATE TABLE merged_parts (
+    memory_id INTEGER PRIMARY KEY NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+    parts TEXT NOT NULL
 ) STRICT;
-
-CREATE INDEX merged_mentions_by_event ON merged_mentions (event_id);

@@ -16,6 +16,22 @@ from tests.unit.memory.build import ROOM, memory, noon
 OLD = memory(1)
 EDITED = replace(OLD, text="Has a dog", protected=True, updated_at=noon(1))
 MERGED = memory(9, "Has a cat and a dog", source=Source.MERGE)
+DEAR = replace(MERGED, protected=True)
+
+
+def whole(*mentions: tuple[str, ...], protected: bool = False) -> Kept:
+    """Return a merged memory that was put together from one for each of these mentions."""
+    parts = tuple(Kept(memory(number), events) for number, events in enumerate(mentions, start=1))
+    events = tuple(dict.fromkeys(event for each in mentions for event in each))
+    return Kept(DEAR if protected else MERGED, events, parts)
+
+
+def test_parts_of_a_merged_memory_come_back_as_visible_and_used_as_it_is() -> None:
+    tagged = replace(MERGED, tags=("cat",), rooms=(ROOM,), unused_days=3, counted_on=noon(2).date())
+    (left,) = Taken((replace(whole(("$1",), ("$2",)), memory=tagged),)).without_event("$1").was
+    assert left.memory == replace(
+        memory(2), tags=("cat",), rooms=(ROOM,), unused_days=3, counted_on=noon(2).date(), last_matched_at=None
+    )
 
 
 def test_a_deletion_brings_everything_back_as_it_was() -> None:
@@ -26,13 +42,14 @@ def test_a_deletion_brings_everything_back_as_it_was() -> None:
 def test_an_edit_gets_back_wording_protection_and_date_of_change_only() -> None:
     now = replace(EDITED, unused_days=3, last_matched_at=noon(2), counted_on=noon(2).date(), tags=("cat",), shared=True)
     step = restoration(Taken((Kept(OLD),), (EDITED,)), (now,))
-    assert step == Restoration((), (replace(now, text=OLD.text, protected=False, updated_at=OLD.updated_at),), ())
+    old = replace(now, text=OLD.text, protected=False, updated_at=OLD.updated_at)
+    assert step == Restoration((), (Kept(old),), ())
 
 
 def test_d11_what_became_global_since_stays_protected() -> None:
     now = replace(EDITED, scope=ScopeKind.GLOBAL, persona="")
     (reworded,) = restoration(Taken((Kept(OLD),), (EDITED,)), (now,)).reworded
-    assert (reworded.text, reworded.protected) == (OLD.text, True)
+    assert (reworded.memory.text, reworded.memory.protected) == (OLD.text, True)
 
 
 def test_a_cleanup_brings_back_what_was_and_takes_what_it_made() -> None:
@@ -76,10 +93,10 @@ def test_an_edit_is_not_undone_when_its_memory_is_gone_or_says_something_else(cu
         (Kept(OLD), Kept(OLD)),
         (Kept(replace(OLD, protected=True), ("$1",)), Kept(replace(OLD, protected=True))),
         (Kept(replace(OLD, source=Source.TOOL), ("$1",)), Kept(replace(OLD, source=Source.TOOL))),
-        (Kept(MERGED, ("$1",), ((1, "$1"),)), None),
-        (Kept(MERGED, ("$1", "$2"), ((1, "$1"), (2, "$2"))), None),  # a part of it was learned from $1 alone
-        (Kept(MERGED, ("$1", "$2"), ((1, "$1"), (1, "$2"))), Kept(MERGED, ("$2",), ((1, "$2"),))),
-        (Kept(replace(MERGED, protected=True), ("$1",), ((1, "$1"),)), Kept(replace(MERGED, protected=True))),
+        (whole(("$1",), ("$1",)), None),
+        (whole(("$1",), ("$2",)), Kept(memory(2), ("$2",))),  # a part of it was learned from $1 alone
+        (whole(("$1", "$2"), ("$2",)), whole(("$2",), ("$2",))),
+        (whole(("$1",), ("$2",), protected=True), Kept(DEAR, ("$2",), (Kept(memory(2), ("$2",)),))),
     ],
 )
 def test_an_event_taken_back_takes_what_only_it_had_taught(kept: Kept, left: Kept | None) -> None:
@@ -94,6 +111,6 @@ def test_undoing_leaves_exactly_the_memories_there_were(was: tuple[Kept, ...], n
     """What is there after the command, without what goes, with what comes back: the ids from before it."""
     step = restoration(Taken(was, now), now)  # type: ignore[arg-type]
     there = {each.id for each in now} - set(step.gone)  # type: ignore[attr-defined]
-    assert {each.id for each in step.reworded} == there
+    assert {each.memory.id for each in step.reworded} == there
     assert there | {kept.memory.id for kept in step.back} == {kept.memory.id for kept in was}
     assert not there & {kept.memory.id for kept in step.back}

@@ -147,7 +147,7 @@ async def test_a_protected_memory_stays_without_mentions(database: Database) -> 
 
 
 async def test_only_what_promotion_made_goes_with_its_mentions(database: Database) -> None:
-    """A memory merged from several is no longer only what one event said."""
+    """A memory merged from several is another matter (`memories.take_apart`)."""
     async with database.transaction() as tables:
         candidate = await candidate_with(tables, "$1")
         merged = await tables.memories.insert(build.draft(source=Source.MERGE), NOW)

@@ -14,6 +14,7 @@ from storage import Database
 from storage.memory_codec import decode, encode
 from tests.unit.storage import build
 from tests.unit.storage.conftest import STORAGE
+from tests.unit.storage.test_query_plans import scans, traced
 
 NOW = build.NOW
 MINUTE = timedelta(minutes=1)
@@ -132,5 +133,23 @@ async def test_reworded_is_text_protection_and_date_only(database: Database) -> 
     async with database.transaction() as tables:
         memory = await tables.memories.insert(build.draft(), NOW)
         edited = await tables.memories.edit(memory.id, "other", NOW + MINUTE)
-        await tables.memories.reword(replace(edited, text=memory.text, protected=False, updated_at=NOW))
+        old = replace(edited, text=memory.text, protected=False, updated_at=NOW)
+        await tables.memories.reword(Kept(old))
         assert await tables.memories.get([memory.id]) == (memory,)
+
+
+async def test_nothing_here_looks_through_a_table(database: Database) -> None:
+    memory = await promoted(database, "$1")
+    async with traced(database) as statements, database.transaction() as tables:
+        kept = await tables.undo.as_they_are([memory.id])
+        await tables.memories.set_visibility(memory)
+        await tables.memories.make_global(memory.id)
+        await tables.memories.reword(kept[0])
+        await tables.memories.delete([memory.id])
+        await tables.undo.keep(build.ALICE, "$1", NOW, Taken(kept, (memory,)))
+        await tables.undo.forget_event(build.ALICE, "$2")
+        await tables.undo.prune(NOW, NOW)
+        await tables.undo.take(build.ALICE, NOW)
+        await tables.memories.restore(kept)
+    assert len(statements) > 12
+    assert await scans(database, statements) == []

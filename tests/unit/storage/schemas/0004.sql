@@ -50,8 +50,8 @@ CREATE TABLE "journal" (
     CHECK ((state = 'undecrypted') = (raw IS NOT NULL)),
     CHECK ((session_id IS NULL) = (raw IS NULL))
 ) STRICT;
-INSERT INTO "journal" VALUES(1,'$e1','!kitchen:example.org','@alice:example.org','message','2026-03-01T12:00:00.000250+00:00','2026-03-01T12:00:00.000250+00:00','learned',NULL,NULL,NULL,1,0,0,'default',NULL,'2026-03-01T12:00:00.000250+00:00',NULL,NULL,'bot: my cat is Mochi','my cat is Mochi','my cat is Mochi','Noted.',1,NULL);
-INSERT INTO "journal" VALUES(2,'$e2','!kitchen:example.org','@alice:example.org','message','2026-03-01T12:00:00.000250+00:00','2026-03-01T12:00:00.000250+00:00','learned',NULL,NULL,NULL,1,0,0,'default',NULL,'2026-03-01T12:00:00.000250+00:00',NULL,NULL,'bot: my cat is Mochi','Mochi is my cat','Mochi is my cat','Noted.',1,NULL);
+INSERT INTO "journal" VALUES(1,'$e1','!kitchen:example.org','@alice:example.org','message','2026-03-01T12:00:00.000250+00:00','2026-03-01T12:00:00.000250+00:00','learned',NULL,NULL,NULL,1,0,0,'default',NULL,'2026-03-01T12:00:00.000250+00:00',NULL,NULL,'bot: my cat is Mochi','my cat is Mochi','my cat is Mochi','Noted.',1,'{"memories": [], "recalled": []}');
+INSERT INTO "journal" VALUES(2,'$e2','!kitchen:example.org','@alice:example.org','message','2026-03-01T12:00:00.000250+00:00','2026-03-01T12:00:00.000250+00:00','learned',NULL,NULL,NULL,1,0,0,'default',NULL,'2026-03-01T12:00:00.000250+00:00',NULL,NULL,'bot: my cat is Mochi','Mochi is my cat','Mochi is my cat','Noted.',1,'{"memories": [], "recalled": []}');
 INSERT INTO "journal" VALUES(3,'$e3','!kitchen:example.org','@alice:example.org','message','2026-03-01T12:00:00.000250+00:00','2026-03-01T12:00:00.000250+00:00','received',NULL,NULL,NULL,1,0,0,'default','{"searched_on": "2026-03-01", "matches": [[1, 0.5]], "recalled": [1]}',NULL,NULL,NULL,'bot: my cat is Mochi','and I play the cello','and I play the cello',NULL,1,NULL);
 INSERT INTO "journal" VALUES(4,'$e0','!kitchen:example.org','@alice:example.org','joined','2026-03-01T12:00:00.000250+00:00','2026-03-01T12:00:00.000250+00:00','ignored',NULL,NULL,NULL,1,0,0,NULL,NULL,NULL,NULL,NULL,'','',NULL,NULL,1,NULL);
 INSERT INTO "journal" VALUES(5,'$e4','!kitchen:example.org','@alice:example.org','message','2026-03-01T12:00:00.000250+00:00','2026-03-01T12:00:00.000250+00:00','undecrypted',NULL,NULL,NULL,0,0,0,NULL,NULL,NULL,'session','{"type": "m.room.encrypted"}','','',NULL,NULL,1,NULL);
@@ -100,6 +100,10 @@ CREATE TABLE mentions (
 INSERT INTO "mentions" VALUES('$e1',NULL,1);
 INSERT INTO "mentions" VALUES('$e2',NULL,1);
 INSERT INTO "mentions" VALUES('$e3',2,NULL);
+CREATE TABLE merged_parts (
+    memory_id INTEGER PRIMARY KEY NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+    parts TEXT NOT NULL
+) STRICT;
 CREATE TABLE outbox (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     txn_id TEXT NOT NULL UNIQUE,
