@@ -25,6 +25,7 @@ from commands.dispatcher import CommandDispatcher
 from davenport.clock import MovableClock
 from index.faiss_index import FaissIndexes
 from memory.events import Incoming, IncomingKind, SyncBatch
+from memory.quota import CommandQuota
 from memory.settings import ContextSettings, MemorySettings
 from memory.types import Persona
 from storage import Database
@@ -62,6 +63,18 @@ class BenchSettings:
 
     def persona(self, name: str) -> Persona:
         return Persona(name)
+
+    def personas(self) -> tuple[str, ...]:
+        return ("default",)
+
+    def admin(self, user_id: str) -> bool:
+        return False
+
+    def quota(self, command: str) -> CommandQuota:
+        return CommandQuota()  # as many turns as the measurement takes
+
+    def enforces_limits(self) -> bool:
+        return False
 
 
 class Bench:

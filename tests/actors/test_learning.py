@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from memory.errors import ModelError
 from memory.events import IncomingKind, JournalState
+from memory.quota import CommandQuota
 from memory.settings import MemorySettings
 from memory.types import Extraction
 from tests.actors.conftest import BAU, Bot, texts, until
@@ -216,6 +217,7 @@ async def test_a_restart_between_answer_and_pass_resumes_the_pass_once(bot: Bot)
 async def test_p8_one_user_in_many_rooms_at_once_counts_like_one_after_the_other(bot: Bot) -> None:
     bot.learns(MOCHI)
     bot.settings.rules = MemorySettings(promotion_threshold=1000)
+    bot.settings.quotas["ask"] = CommandQuota()
     await bot.deliver(*(bot.message("Mochi", room=f"!room{n % 20}:hs") for n in range(100)))
     assert await bot.system.drain(60)
     [candidate] = await bot.candidates()
