@@ -37,6 +37,7 @@ logging.getLogger("nio").setLevel(logging.CRITICAL)  # it quotes messages and ke
 MARKER = "davenport.txn"
 """Content key that carries the outbox row's transaction id, in clear, to find an own event by (see Sender)."""
 
+_TWO = 2  # members: the bot and one person
 _CREATORS_SINCE = 12  # room version from which creators stand above every power level
 _FALLBACK_TYPE = "signed_curve25519"
 
@@ -240,7 +241,18 @@ class Client(HttpClient):
         room = await self.room(room_id)
         if not room.members_synced:
             await self.joined_members(room_id)
+            if len(room.users) <= _TWO:  # it may be a room for private words; who is invited can read them later
+                await self._add_invited(room)
         return room
+
+    async def _add_invited(self, room: MatrixRoom) -> None:
+        answer = await self.request("GET", endpoint("rooms", room.room_id, "members", membership="invite"))
+        for event in answer.get("chunk", []):
+            user_id = event.get("state_key") if isinstance(event, dict) else None
+            if isinstance(user_id, str):
+                room.add_member(user_id, None, None, invited=True)
+        if room.encrypted:
+            self.machine.update_tracked_users(room)
 
     def forget_members(self, room_id: str) -> None:
         """Ask for a room's members again before they are used: a gap in the timeline may hide who joined or left."""

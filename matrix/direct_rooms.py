@@ -125,7 +125,11 @@ class PrivateRooms:
         body: Json = {
             "preset": "trusted_private_chat",  # nobody is invited yet, so that nobody is made an admin by it
             "is_direct": True,
-            "initial_state": [{"type": "m.room.encryption", "state_key": "", "content": {"algorithm": _ALGORITHM}}],
+            "initial_state": [
+                {"type": "m.room.encryption", "state_key": "", "content": {"algorithm": _ALGORITHM}},
+                {"type": "m.room.history_visibility", "state_key": "", "content": {"history_visibility": "invited"}},
+                {"type": "m.room.guest_access", "state_key": "", "content": {"guest_access": "forbidden"}},
+            ],
         }
         room_id = str((await self._client.request("POST", endpoint("createRoom"), body))["room_id"])
         await self._rooms.mark_encrypted([room_id])

@@ -125,5 +125,5 @@ class Reader:
             room_id=room.room_id,
             me=Identity(me, tuple(name for name in names if name)),
             direct=self._is_direct(room.room_id),
-            members=frozenset(user for user, member in room.users.items() if not member.invited),
+            members=frozenset(room.users),
         )

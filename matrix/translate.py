@@ -15,7 +15,7 @@ _READ_TYPES = frozenset({"m.text", "m.emote"})
 
 @dataclass(frozen=True, slots=True)
 class RoomView:
-    """What has to be known of a room to read its events. `members`: the user ids joined now."""
+    """What has to be known of a room to read its events. `members`: the user ids joined or invited now."""
 
     room_id: str
     me: Identity

@@ -54,6 +54,8 @@ async def test_a_direct_room_is_made_once_encrypted_and_its_file_is_read_after_j
     levels = await state_of(alice, room_id, "m.room.power_levels")
     assert levels["users"][alice.user_id] == 50  # type: ignore[index]
     assert (await state_of(alice, room_id, "m.room.join_rules"))["join_rule"] == "invite"
+    visibility = await state_of(alice, room_id, "m.room.history_visibility")
+    assert visibility["history_visibility"] == "invited", "whoever may come later reads nothing of it"
 
     asked = await alice.say(room_id, "hello")
     [heard] = await matrix_bot.hears(asked)
@@ -131,3 +133,21 @@ async def test_a_file_that_was_changed_is_refused(people: People, matrix_bot: Ma
         await matrix_bot.hears(await alice.say(room_id, "sent"))
         with pytest.raises(Refused, match="file-unreadable"):
             await matrix_bot.sender.attachment(room_id, sent, 1000)
+
+
+async def test_a_room_into_which_somebody_is_invited_is_no_longer_private_also_after_a_restart(
+    people: People, matrix_bot: MatrixBot
+) -> None:
+    """D8: who is invited may read later what was said."""
+    alice, bob = await people("alice"), await people("bob")
+    room_id = await room_with(alice, matrix_bot, direct=True)
+    [before] = await matrix_bot.hears(await alice.say(room_id, "alone"))
+    await alice.invite(room_id, bob.user_id)
+    [after] = await matrix_bot.hears(await alice.say(room_id, "no longer"))
+    await matrix_bot.stop()
+    await matrix_bot.start()
+    [restarted] = await matrix_bot.hears(await alice.say(room_id, "nor now"))
+    assert [event.private for event in (before, after, restarted)] == [True, False, False]
+    await alice.client.request("POST", endpoint("rooms", room_id, "kick"), {"user_id": bob.user_id})
+    [again] = await matrix_bot.hears(await alice.say(room_id, "alone again"))
+    assert again.private
