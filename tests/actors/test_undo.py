@@ -157,7 +157,7 @@ async def test_a_cleanup_whose_result_changed_since_is_not_undone(bot: Bot, chan
         assert said == "Undone. As before: #3."
         assert await stored(bot, 1, 2, 3) == {3: one}
     else:
-        assert said == "That cannot be undone any more: #3 changed since."
+        assert said == "That cannot be undone any more. Changed since: #3."
         assert [*await stored(bot, 1, 2, 3)] == [3]
 
 
@@ -191,7 +191,7 @@ async def test_what_another_cleanup_merged_away_is_not_brought_back_double(bot: 
     _, one = await merged(bot)
     async with bot.store.transaction() as tables:
         await tables.memories.delete((one.id,))
-    assert await answer(bot, "!memories undo") == "That cannot be undone any more: #3 changed since."
+    assert await answer(bot, "!memories undo") == "That cannot be undone any more. Changed since: #3."
     assert await bot.memories() == ()
 
 
