@@ -56,7 +56,7 @@ class LlmSection(Section):
     )
     memory_model: str = Field(
         default=MODEL.memory_model,
-        description="The model that finds facts to remember; empty: the one that answers.",
+        description="The model that finds facts to remember and tidies memories; empty: the one that answers.",
         json_schema_extra={"allowed": "the name of a model, or empty", "live": True},
     )
     max_tokens: int = Field(
