@@ -39,7 +39,7 @@ class Ids:
 def read_ids(text: str) -> Ids | None:
     """Read ids and ranges separated by white space, commas or "and"; None where there is no word at all.
 
-    A range that is too wide is counted, not listed.
+    Ranges that are too wide are counted, not listed, and what follows them is not read.
     """
     words = dict.fromkeys(_LOOSE_DASH.sub("-", text).replace(",", " ").split())
     ids: dict[int, None] = {}
@@ -49,10 +49,12 @@ def read_ids(text: str) -> Ids | None:
         first, last = _bounds(word)
         if first <= last:
             in_ranges += last - first + 1 if last > first else 0
-            ids |= dict.fromkeys(range(first, min(last, first + MOST_IN_RANGES) + 1))
+            if in_ranges > MOST_IN_RANGES:
+                break
+            ids |= dict.fromkeys(range(first, last + 1))
         elif word.casefold() not in _JOINING:
             wrong.append(word)
-    return Ids(tuple(ids), tuple(wrong), in_ranges) if ids or wrong else None
+    return Ids(tuple(ids), tuple(wrong), in_ranges) if ids or wrong or in_ranges else None
 
 
 def _bounds(word: str) -> tuple[int, int]:
