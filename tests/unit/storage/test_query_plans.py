@@ -174,3 +174,12 @@ async def test_deleting_a_row_finds_what_hangs_on_it_by_index(database: Database
         "SELECT 1 FROM embeddings WHERE memory_id = 1",
     ]
     assert await scans(database, statements) == []
+
+
+async def test_why_and_usage_scan_no_table(database: Database) -> None:
+    async with traced(database) as statements, database.transaction() as tables:
+        await tables.journal.last_given(build.ROOM, None, build.ALICE)
+        await tables.journal.last_given(build.ROOM, "$root", build.ALICE)
+        await tables.usage.totals(NOW.date(), NOW.date(), ["day"], user_id=build.ALICE)
+    assert len([each for each in statements if each.lstrip().startswith("SELECT")]) == 3
+    assert await scans(database, statements) == []

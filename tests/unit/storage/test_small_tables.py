@@ -128,6 +128,9 @@ async def test_usage_is_summed_by_utc_day_and_by_whatever_is_asked_for(database:
         ]
         assert await tables.usage.totals(second, second, []) == (UsageTotal((), 1, 1, 10, 100, 1000),)
         assert await tables.usage.totals(first - timedelta(days=9), first - timedelta(days=1), []) == ()
+        of_one = await tables.usage.totals(first, second, ["day"], user_id="@a:hs")
+        assert [(total.group, total.calls) for total in of_one] == [(("2026-03-01",), 2), (("2026-03-02",), 1)]
+        assert await tables.usage.totals(first, second, [], user_id="@nobody:hs") == ()
 
 
 @STORAGE
