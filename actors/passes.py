@@ -29,7 +29,7 @@ from memory.types import (
     Privacy,
     ScopeKind,
 )
-from memory.visibility import Place, View, may_learn, usable
+from memory.visibility import Place, View, blacklisted, may_learn, usable
 from memory.words import NOTHING, Heard
 
 log = logging.getLogger(__name__)
@@ -166,7 +166,9 @@ class PassQueue:
         """Begin a pass (P1-P6): None when this user or room is not to be learned from now."""
         settings = self._parts.settings.memory(exchange.room_id)
         now = self._parts.clock.now()
-        if not settings.enabled or not may_learn(self._user_id, self._privacy(), settings):
+        if not settings.enabled or blacklisted(exchange.room_id, settings):
+            return None
+        if not may_learn(self._user_id, self._privacy(), settings):
             return None
         async with self._parts.store.transaction() as tables:
             if not promotion.may_extract(await tables.memories.count_of_user(self._user_id), settings):

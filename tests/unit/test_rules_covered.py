@@ -15,8 +15,7 @@ COVERED = (
     *(f"D{number}" for number in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18)),
 )
 
-LATER = {
-}
+LATER: dict[str, str] = {}  # rule: why
 
 
 def _named() -> set[str]:
