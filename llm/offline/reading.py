@@ -100,12 +100,13 @@ def read_reply(body: JsonObject) -> ReplyInput:
     said = unfence("message", written)
     results = _results(turns)
     last_user = next((content for role, content in reversed(turns) if role == "user" and not _is_result(content)), "")
+    beside = "\n".join(_texts(last_user))
     choice = body.get("tool_choice", {}).get("type", "auto")
     return ReplyInput(
         sender=said[-1].attributes.get("from", "") if said else "",
         said=said[-1].text if said else written.strip(),
-        memories=_lines(unfence("memories", system)),
-        recalled=_lines(unfence("recalled_memories", "\n".join(_texts(last_user)))),
+        memories=_lines((*unfence("memories", system), *unfence("memories", beside))),  # there those with tags
+        recalled=_lines(unfence("recalled_memories", beside)),
         tools=frozenset(tool["name"] for tool in body.get("tools", ()) if choice != "none"),
         results=results,
         calls=sum(block["type"] == "tool_use" for _, content in turns for block in _blocks(content)),

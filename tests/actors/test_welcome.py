@@ -45,7 +45,7 @@ async def test_a_room_is_greeted_once_in_one_notice_to_everybody(bot: Bot) -> No
         "`!memories`",
         "`!memories del ID`",
         "`!memories clear`",
-        "no command yet",
+        "`!privacy no-memory`",
     ):
         assert words in str(content["body"])
     assert await state(bot) is JournalState.LEARNED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -43,14 +44,14 @@ def body_of(prompt: Prompt) -> dict[str, Any]:
     return {"system": system_of(prompt), "messages": messages_of(prompt)}
 
 
-def reply_body(said: str, recalled: tuple[Memory, ...] = ()) -> dict[str, Any]:
+def reply_body(said: str, recalled: tuple[Memory, ...] = (), tagged: tuple[Memory, ...] = ()) -> dict[str, Any]:
     prompt = build_prompt(
         persona=Persona(),
         contents=choose(
             room=[memory(1, "Meets on Fridays", "!r:hs", ScopeKind.ROOM)],
             people=[
                 ("@anna:hs", [memory(2, "Cat is named <Mochi> & Co"), *recalled]),
-                ("@bau:hs", [memory(3, "Lives in Bern", "@bau:hs")]),
+                ("@bau:hs", [memory(3, "Lives in Bern", "@bau:hs"), *tagged]),
             ],
             recalled=[m.id for m in recalled],
             rest_after_days=7,
@@ -72,6 +73,12 @@ def test_reads_a_reply_prompt() -> None:
     ]
     assert [(line.id, line.text) for line in shown.recalled] == [(4, "Has a parrot")]
     assert (shown.tools, shown.results, shown.calls) == (frozenset(), (), 0)
+
+
+def test_reads_tagged_memories_beside_the_message() -> None:
+    sailing = replace(memory(9, "Sails", "@bau:hs"), tags=("boat",))
+    shown = read_reply(reply_body("a boat", tagged=(sailing,)))
+    assert [(line.id, line.about) for line in shown.memories][3:] == [(9, "@bau:hs")]
 
 
 def test_reads_tools_and_their_results() -> None:
