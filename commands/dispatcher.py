@@ -76,7 +76,7 @@ class CommandDispatcher:
         call = parse(text, self._prefix, self._table)
         if call is None or (isinstance(call.value, Unknown) and not meant):
             return None
-        name = name_of(call.path)
+        name = name_of(() if isinstance(call.value, Misused) else call.path)
         if isinstance(call.value, Ask):
             return Recognised(turn=TurnKind.ASK, text=call.value.text, name=name)
         return Recognised(command=call, name=name)

@@ -20,8 +20,8 @@ they get a hint. Names of commands are the same in every language of the bot.
 
 *At most* is how often one person may give a command, in all rooms together, unless `[limits.quotas]` says otherwise:
 `30/10m` is 30 times in any ten minutes. *room* is how often all people of a room may together. A form that names
-another command counts with it. The quota of `ask` holds for every message that the model answers, however the bot was
-addressed.
+another command counts with it, and what cannot be read counts as `help`. The quota of `ask` holds for every message
+that the model answers, however the bot was addressed.
 
 | Command | What it does | Who may | At most | Also written |
 |---|---|---|---|---|

@@ -19,7 +19,7 @@ def names(row: Row, parent: str = "") -> Iterator[str]:
 
 
 def name_of(path: Sequence[Row]) -> str:
-    """Return the name of a command, such as "memories del"; what is no command of ours is answered as `help` is."""
+    """Return the name of a command, such as "memories del"; without a path it is `help`, since help is the answer."""
     return " ".join(row.name for row in path) or "help"
 
 

@@ -80,11 +80,14 @@ async def test_admins_see_the_whole_bot_by_model_and_purpose_in_private(admin: B
     ) in told
 
 
-async def test_in_a_room_only_the_admin_s_own_calls_are_shown(admin: Bot) -> None:
+async def test_in_a_room_only_the_admin_s_own_calls_are_shown_and_the_rest_in_private(admin: Bot) -> None:
     await spend(admin, BAU, 0, input_tokens=7)
     await usage(admin)
-    assert all("model" not in body for body in admin.matrix.bodies(ROOM)[-1].splitlines()[1:])
-    assert "Today: nothing" in admin.matrix.bodies(ROOM)[-1]
+    (here,) = admin.matrix.bodies(ROOM)
+    assert "Today: nothing" in here
+    assert "7 tokens" not in here
+    (there,) = admin.matrix.bodies(await admin.matrix.direct_room(JUNO))
+    assert "model\\_a, `reply`: 7 tokens" in there
 
 
 async def test_others_see_nothing_of_the_whole_bot(bot: Bot) -> None:

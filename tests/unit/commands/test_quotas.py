@@ -66,7 +66,7 @@ def test_names_go_with_usages() -> None:
         ("!ask how are you", "ask"),
         ("!MEMORIES Delete 3", "memories del"),
         ("!memories", "memories"),
-        ("!memories del", "memories del"),
+        ("!memories del", "help"),
         ("!nonsense", "help"),
     ],
 )
