@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from typing import Any
+from weakref import WeakValueDictionary
 
 from matrix.client import Client
 from matrix.errors import MALFORMED, Rejected
@@ -73,7 +74,8 @@ class PrivateRooms:
         self._client = client
         self._direct = direct
         self._rooms = rooms
-        self._finding = asyncio.Lock()  # two at once would make two rooms
+        # By user: two searches at once would make two rooms. Whoever waits keeps the lock alive.
+        self._finding: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def with_user(self, user_id: str) -> str:
         """Return the room's id. Raises MatrixError.
@@ -81,27 +83,32 @@ class PrivateRooms:
         A room that both are in comes before one the user was only invited to, and before one they left, to which they
         are invited again. A room where they cannot be invited does not keep another from being made.
         """
-        async with self._finding:
-            await self._direct.load()
-            waiting: list[str] = []
-            left: list[str] = []
-            for room_id in self._direct.of(user_id):
-                membership = await self._alone_with(room_id, user_id)
-                if membership == "join":
-                    return room_id
-                if membership is not None:
-                    (waiting if membership == "invite" else left).append(room_id)
-            if waiting:
-                return waiting[0]
-            for room_id in left:
-                if await self._invited(room_id, user_id):
-                    return room_id
-            room_id = await self._make(user_id)
-            await self._invite(room_id, user_id)
-            return room_id
+        finding = self._finding.setdefault(user_id, asyncio.Lock())
+        async with finding:
+            found = await self._known(user_id)
+            if found is None:
+                found = await self._make(user_id)
+                await self._invite(found, user_id)
+            return found
+
+    async def _known(self, user_id: str) -> str | None:
+        """Return a direct room that will do, the user invited where they are not in it; None: there is none."""
+        await self._direct.load()
+        by_membership: dict[str | None, list[str]] = {}
+        for room_id in self._direct.of(user_id):
+            membership = await self._alone_with(room_id, user_id)
+            if membership == "join":
+                return room_id
+            by_membership.setdefault(membership, []).append(room_id)
+        if "invite" in by_membership:
+            return by_membership["invite"][0]
+        for room_id in by_membership.get("leave", []):
+            if await self._invited(room_id, user_id):
+                return room_id
+        return None
 
     async def _alone_with(self, room_id: str, user_id: str) -> str | None:
-        """Return the user's membership of a room in which they and the bot are alone; None: it will not do."""
+        """Return the user's membership of a room that nobody but they and the bot can be in; None: it will not do."""
         me = self._client.user_id
         try:
             members = _memberships(await self._client.request("GET", endpoint("rooms", room_id, "members")))
@@ -117,8 +124,7 @@ class PrivateRooms:
             return None
         if room.join_rule not in _CLOSED or room.history_visibility == "world_readable":
             return None
-        membership = members.get(user_id, "leave")
-        return None if membership == "ban" else membership
+        return members.get(user_id, "leave")
 
     async def _make(self, user_id: str) -> str:
         """Make a room, known as encrypted and as direct before anybody but the bot is in it."""

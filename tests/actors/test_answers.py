@@ -31,11 +31,12 @@ async def answer(bot: Bot, event: Incoming, markdown: str, *private: Private, no
 
 async def rows(bot: Bot, *event_ids: str) -> list[tuple[str, str | None, bool]]:
     """Room, sent event and whether a file waits, of every row of these events."""
-    found = await bot.store._connection.execute_fetchall(  # type: ignore[attr-defined]
+    statement = (
         "SELECT room_id, sent_event_id, txn_id IN (SELECT txn_id FROM attachments) FROM outbox "
-        "WHERE event_id IN (SELECT value FROM json_each(?)) ORDER BY seq",
-        (json.dumps(event_ids),),
+        "WHERE event_id IN (SELECT value FROM json_each(?)) ORDER BY seq"
     )
+    async with bot.store.transaction() as tables:
+        found = await tables.outbox._sql.rows(statement, json.dumps(event_ids))
     return [(room, sent, bool(waits)) for room, sent, waits in found]
 
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from davenport.homeserver import Homeserver
 from matrix.http import endpoint
 from memory.errors import MatrixError, Refused
 from memory.events import Answer, Attachment
 from tests.e2e.conftest import People
 from tests.e2e.files import open_file, send_file, wait_for_file, wait_for_invitation
 from tests.e2e.matrix_bot import MatrixBot, outbox_row
-from tests.e2e.people import Person
+from tests.e2e.people import PASSWORD, Person
+from tests.e2e.test_matrix_crash import say_without_key
 from tests.e2e.test_matrix_rooms import ROOMS, room_with
 
 pytestmark = [pytest.mark.e2e, pytest.mark.asyncio(loop_scope="session")]
@@ -151,3 +155,47 @@ async def test_a_room_into_which_somebody_is_invited_is_no_longer_private_also_a
     await alice.client.request("POST", endpoint("rooms", room_id, "kick"), {"user_id": bob.user_id})
     [again] = await matrix_bot.hears(await alice.say(room_id, "alone again"))
     assert again.private
+
+
+async def test_a_room_whose_making_was_cut_off_before_the_invitation_is_used(
+    people: People, matrix_bot: MatrixBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alice, request, cut = await people("alice"), matrix_bot.client.request, []
+
+    async def cut_off(method: str, path: str, *details: Any, **more: Any) -> Any:
+        if method == "PUT" and "m.room.member" in path and not cut:
+            cut.append(path)
+            raise MatrixError("cut off")
+        return await request(method, path, *details, **more)
+
+    monkeypatch.setattr(matrix_bot.client, "request", cut_off)
+    with pytest.raises(MatrixError, match="cut off"):
+        await matrix_bot.sender.direct_room(alice.user_id)
+    [made] = matrix_bot.journal.encrypted_rooms
+    assert await matrix_bot.sender.direct_room(alice.user_id) == made
+    assert await wait_for_invitation(alice, matrix_bot.client.user_id) == made
+
+
+async def test_a_file_whose_key_never_came_is_refused(people: People, matrix_bot: MatrixBot) -> None:
+    alice = await people("alice")
+    room_id = await room_with(alice, matrix_bot, encrypted=True)
+    await matrix_bot.hears(await alice.say(room_id, "readable"))
+    early, _ = await say_without_key(alice, room_id)
+    with pytest.raises(Refused, match="file-unreadable"):
+        await matrix_bot.sender.attachment(room_id, early, 1000)
+
+
+async def test_direct_rooms_are_made_where_creators_stand_above_all_power_levels(tmp_path: Path) -> None:
+    """Room version 12: the bot is named in no power levels, and the person is no creator."""
+    async with Homeserver(extra={"default_room_version": "12"}) as homeserver:
+        me, them = await homeserver.register("bot", PASSWORD), await homeserver.register("alice", PASSWORD)
+        bot = MatrixBot(homeserver.url, me, PASSWORD, tmp_path / "bot")
+        await bot.start()
+        async with Person(homeserver.url, "alice", PASSWORD, tmp_path / "alice") as alice:
+            room_id = await bot.sender.direct_room(them)
+            await alice.join(room_id)
+            await bot.hears(await alice.say(room_id, "hello"))
+            assert await bot.sender.direct_room(them) == room_id
+            assert bot.sender.can_write_state(room_id, them)
+            assert (await state_of(alice, room_id, "m.room.power_levels"))["users"] == {them: 50}
+        await bot.stop()
