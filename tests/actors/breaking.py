@@ -7,6 +7,7 @@ assert dump(database.path) in states
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import Callable, Coroutine
 from contextlib import closing
@@ -32,14 +33,21 @@ class Breakage:
     """Counts every statement of every transaction, BEGIN and COMMIT too, and lets one fail.
 
     at: the number of the statement that fails, from 0; None: none does. done: it is carried out before it fails, as
-    when the answer of a disk is lost. on_commit: called after each COMMIT that was carried out.
+    when the answer of a disk is lost. on_commit: called after each COMMIT that was carried out. task: the name of the
+    task whose statements count; None: those of all.
     """
 
     def __init__(
-        self, at: int | None = None, *, done: bool = False, on_commit: Callable[[], object] = lambda: None
+        self,
+        at: int | None = None,
+        *,
+        done: bool = False,
+        on_commit: Callable[[], object] = lambda: None,
+        task: str | None = None,
     ) -> None:
         self.at = at
         self.done = done
+        self.task = task
         self.on_commit = on_commit
         self.statements: list[str] = []
 
@@ -62,6 +70,9 @@ class Breakage:
         Sql.rows, Sql.many = self._rows, self._many  # type: ignore[method-assign]
 
     async def _run(self, statement: str, run: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+        current = asyncio.current_task()
+        if self.task is not None and (current is None or current.get_name() != self.task):
+            return await run()
         number = len(self.statements)
         self.statements.append(statement)
         if number == self.at and not self.done:

@@ -218,6 +218,29 @@ async def test_p12_p15_a_cancellation_leaves_all_or_nothing_and_a_restart_does_i
             assert dump(stage.database) == expected(run, left, interval), f"after await {number}"
 
 
+async def test_p12_p20_in_a_running_bot_the_actor_comes_back_and_does_the_pass_again(folder: Path) -> None:
+    """Unless the actor could not even be loaded, which begins the pass: then it waits for the next restart."""
+
+    async def running(number: int | None) -> tuple[Dump, Dump, list[str]]:
+        async with staged(folder, f"running-{number}", interval=0) as stage:
+            with Breakage(number, task=str(Address("user", JUNO))) as breakage:
+                await stage.bot.intake.resume()
+                await stage.bot.settle()
+            by_itself = dump(stage.database)
+            await stage.bot.restart()
+            await stage.bot.settle()
+            return by_itself, dump(stage.database), breakage.statements
+
+    whole, _, statements = await running(None)
+    assert texts(whole, "memory_candidates") == {BREAD}
+    start = next(number for number, statement in enumerate(statements) if "memory_candidates" in statement)
+    loaded = statements.index("COMMIT", start)
+    for number in range(len(statements)):
+        by_itself, restarted, _ = await running(number)
+        assert restarted == whole, f"after statement {number}"
+        assert by_itself == whole or number <= loaded, f"after statement {number}"
+
+
 def expected(run: Healthy, left: Dump, interval: int) -> Dump:
     """What a restart makes of what was left: the same as without failure.
 
