@@ -61,13 +61,6 @@ class _Run:
     counted: int = 0
     asked: _Asked | None = None
 
-    def is_for(self, effect: EffectKey, told: asyncio.Future[CleanupSummary]) -> bool:
-        """Whether this is for the same effect, asked for again by a room actor that came back; then tell that one."""
-        if self.asked is None or self.asked.effect != effect:
-            return False
-        self.asked.told = told
-        return True
-
     @property
     def unwanted(self) -> bool:
         """Whether the command that asked for it was taken back (P20)."""
@@ -110,7 +103,10 @@ class Cleaning:
     async def asked(self, request: CleanUp) -> asyncio.Future[CleanupSummary]:
         """Begin a cleanup that was asked for, and return what its end resolves. Raises Refused."""
         told: asyncio.Future[CleanupSummary] = asyncio.get_running_loop().create_future()
-        if self._running is not None and self._running.is_for(request.effect, told):
+        running = self._running.asked if self._running is not None else None
+        if running is not None and running.effect == request.effect:
+            running.told.cancel()  # asked again by a room's actor that came back
+            running.told = told
             return told
         effect, place = request.effect, request.view.conversation
         async with self._parts.store.transaction() as tables:

@@ -8,10 +8,14 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from pydantic import SecretStr
 
 from actors.actor import Address
 from actors.cleanup_messages import CleanUp
 from actors.messages import EffectKey, TakenBack
+from llm.client import AnthropicModel
+from llm.offline.brain import OfflineServer
+from llm.settings import LlmSettings
 from memory.cleanup import CleanupAnswer, CleanupGroup, Drop, Merge
 from memory.errors import ActorFailed, ModelError, ModelKeyMissing, Refused, StorageError
 from memory.events import IncomingKind
@@ -359,6 +363,30 @@ async def test_the_same_event_tidies_once_and_gets_the_same_answer(bot: Bot) -> 
     assert len(bot.model.groups) == 1
 
 
+async def test_asked_again_for_the_same_event_while_it_runs_the_later_asker_is_told(bot: Bot) -> None:
+    """As a room's actor does that came back after a failure."""
+    await remember(bot, *CATS)
+    bot.model.tidier = merging("Has one cat", *CATS)
+    bot.model.cleanup_gate = asyncio.Event()
+    first = await bot.system.ask(Address("user", JUNO), request("$twice"))
+    second = await bot.system.ask(Address("user", JUNO), request("$twice"))
+    await ended(bot)
+    assert (await second).merges == (((1, 2), 3),)
+    assert first.cancelled()
+    assert len(bot.model.groups) == 1
+
+
+async def test_a_room_actor_that_fails_meanwhile_answers_once(bot: Bot) -> None:
+    await remember(bot, *CATS)
+    bot.model.tidier = merging("Has one cat", *CATS)
+    await begun(bot)
+    with pytest.raises(ActorFailed):
+        await bot.system.ask(Address("room", ROOM), object())  # type: ignore[arg-type]
+    await ended(bot)
+    assert texts(await bot.memories()) == ["Has one cat"]
+    assert [body[:8] for body in bot.matrix.bodies()] == ["I looked"]
+
+
 async def test_a_crash_before_it_is_carried_out_lets_the_command_do_it_once(bot: Bot) -> None:
     await remember(bot, *CATS)
     bot.model.tidier = merging("Has one cat", *CATS)
@@ -513,6 +541,21 @@ async def test_d11_what_a_person_has_reworded_stays_whatever_is_taken_back(bot: 
     await merged(bot)
     await bot.say("!memories edit 3 My cat is Mochi")
     assert await taken_back(bot, "$a", "$b") == ["My cat is Mochi"]
+
+
+async def test_over_the_offline_server_what_says_the_same_is_dropped(bot: Bot) -> None:
+    async with OfflineServer() as server:
+        model = AnthropicModel(LlmSettings(base_url=server.base_url, api_key=SecretStr("offline"), max_retries=0))
+        bot.parts = replace(bot.parts, model=model)
+        first, _, tea, _ = await remember(
+            bot, "Cat is named Mochi", "has a cat called Mochi", "Likes tea", "likes tea."
+        )
+        await remember(bot, "Has two dogs", "Has three dogs", protected=True)
+        await bot.say("!memories cleanup")
+        await model.aclose()
+    assert texts(await bot.memories()) == ["Cat is named Mochi", "Likes tea", "Has two dogs", "Has three dogs"]
+    assert f"since **#{first.id}** says the same" in bot.matrix.bodies()[-1]
+    assert f"since **#{tea.id}** says the same" in bot.matrix.bodies()[-1]
 
 
 async def test_german_rooms_are_answered_in_german(bot: Bot) -> None:

@@ -86,6 +86,10 @@ async def test_calls_tokens_and_errors_of_the_model_are_counted(panel: Panel) ->
     usage = Usage("big", input_tokens=10, output_tokens=2, cache_read_tokens=7, cache_write_tokens=1)
     await measured(Reply("hello", (usage, usage))).reply(None, (), None)  # type: ignore[arg-type]
     await measured((Extraction(), Usage("small", 5, 1))).extract(None)  # type: ignore[arg-type]
+    await measured((CleanupAnswer(), Usage("small", 7, 1))).tidy(None)  # type: ignore[arg-type]
+    with pytest.raises(ModelAnswerInvalid):
+        await measured(ModelAnswerInvalid("odd")).tidy(None)  # type: ignore[arg-type]
+    metrics.cleanup("rejected")
     with pytest.raises(ModelError):
         await measured(ModelError("down")).reply(None, (), None)  # type: ignore[arg-type]
     with pytest.raises(ModelAnswerInvalid):
@@ -98,6 +102,9 @@ async def test_calls_tokens_and_errors_of_the_model_are_counted(panel: Panel) ->
     assert found["davenport_model_errors_total", "ModelError", "reply"] == 1
     assert found["davenport_model_errors_total", "ModelAnswerInvalid", "extraction"] == 1
     assert found["davenport_model_seconds_count", "reply"] == 1
+    assert found["davenport_model_calls_total", "small", "cleanup"] == 1
+    assert found["davenport_model_errors_total", "ModelAnswerInvalid", "cleanup"] == 1
+    assert found["davenport_cleanups_total", "rejected"] == 1
 
 
 class LengthEmbedder:
