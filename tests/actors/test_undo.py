@@ -12,13 +12,13 @@ import pytest
 
 from actors import commanding
 from actors.memory_messages import MakeGlobal, MarkMemories, UndoLast
-from actors.messages import ClearMemories, DeleteMemories, EditMemory, EffectKey, Request
+from actors.messages import ClearMemories, DeleteMemories, EditMemory, EffectKey, ListScore, Request, Score
 from davenport.day import DayTurn
 from memory.cleanup import CleanupAnswer, Merge
 from memory.errors import ActorFailed, Refused
 from memory.events import IncomingKind
 from memory.marking import Tagging
-from memory.types import Memory, Settlement
+from memory.types import Conversation, Memory, Settlement
 from memory.undo import Kept, Taken
 from tests.actors.breaking import Breakage, dump
 from tests.actors.conftest import BAU, JUNO, ROOM, Bot, texts
@@ -85,6 +85,9 @@ async def test_it_is_used_again_at_once_and_found_by_search(bot: Bot) -> None:
     await answer(bot, "!memories undo")
     await bot.say("hello")
     assert last_prompt(bot).startswith(start)
+    score = await asked(bot, Score(Conversation(ROOM, private=False, asker=JUNO), bot.settings.rules, None))
+    assert isinstance(score, ListScore)
+    assert [memory.id for memory in score.usable] == [1, 2]
     await bot.say("what is my cat Mochi doing?")
     assert (await stored(bot, 1))[1].last_matched_at == bot.clock.now()
 
