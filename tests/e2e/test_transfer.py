@@ -14,7 +14,7 @@ from tests.e2e.files import open_file, send_file, wait_for_file, wait_for_invita
 from tests.e2e.people import Person, texts
 from tests.e2e.test_matrix_rooms import ROOMS
 from tests.e2e.whole import Whole, echoing, learning, meet, settings_for, whole
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import ModelServer, call_tool, say
 
 pytestmark = [pytest.mark.e2e, pytest.mark.asyncio(loop_scope="session")]
 
@@ -102,3 +102,24 @@ async def test_export_asked_in_the_persons_own_direct_room_and_import_of_their_f
         refused = await bot.ask(bau, room, "!memories import", mention=None, reply_to=words)
         assert refused.body.startswith("There is no file in the message you replied to.")
         assert not [body for body in texts(bau, room, bot_id) if "dark" in body]
+
+
+async def test_what_was_saved_is_told_in_the_direct_room_the_bot_makes_where_notices_are_private(
+    homeserver: Homeserver, new_user: NewUser, people: People, tmp_path: Path
+) -> None:
+    """D12: the room sees the model's answer only, the person the bot's own word, by the tool and by command alike."""
+    bot_id, juno, bau = await new_user("bot"), await people("juno"), await people("bau")
+    replies = [call_tool("save_memory", {"text": "Likes tea"}), say("Saved.")]
+    async with (
+        ModelServer(replies=replies) as model,
+        whole(settings_for(homeserver.url, bot_id, tmp_path / "bot", model, memory={"notices": "private"})) as bot,
+    ):
+        room = await meet(juno, bau, bot=bot_id)
+        assert (await bot.ask(juno, room, "remember that I like tea")).body == "Saved."
+        direct = await wait_for_invitation(juno, bot_id)
+        await juno.join(direct)
+        told = await juno.wait_for(lambda event: event.room_id == direct and "Likes tea" in event.body)
+        assert (told.encrypted, told.sender, told.content["msgtype"]) == (True, bot_id, "m.notice")
+        await bot.ask(juno, room, "!memories add I own a boat", mention=None)
+        await juno.wait_for(lambda event: event.room_id == direct and "I own a boat" in event.body)
+        assert not [body for body in texts(bau, room, bot_id) if "tea" in body or "boat" in body]
