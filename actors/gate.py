@@ -43,7 +43,8 @@ class Gate:
             return True
         enforced = settings.enforces_limits()
         self._parts.metrics.quota(over.command, over.kind, enforced=enforced)
-        log.warning(
+        log.log(
+            logging.INFO if enforced else logging.WARNING,
             "%s over the quota of its %s%s",
             *(over.command, over.kind, "" if enforced else ", let through"),
             extra={"event_id": event.event_id, "room_id": event.room_id, "user_id": event.sender},

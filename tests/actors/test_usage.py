@@ -46,7 +46,7 @@ async def test_own_calls_by_utc_days_and_nobody_else_s(bot: Bot) -> None:
     await spend(bot, BAU, 0, input_tokens=7)
     (told,) = await usage(bot)
     assert told.splitlines() == [
-        "What your messages cost of the language model, days in UTC:",
+        "Your use of the language model, days in UTC:",
         "",
         "- Today: 450 tokens in 1 call, 75 % of what was sent read from the cache",
         "- Last 7 days: 1450 tokens in 2 calls, 21 % of what was sent read from the cache",
