@@ -7,7 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from memory.events import Incoming, IncomingKind, JournalEntry, JournalState
+from actors.actor import Address
+from actors.intake import Intake
+from actors.messages import Deliver
+from actors.windows import Windows
+from memory.events import Incoming, IncomingKind, JournalEntry, JournalState, SyncBatch
 from memory.settings import MemorySettings
 from memory.types import Privacy
 from tests.actors.conftest import BAU, BOT, JUNO, ROOM, Bot, texts, until
@@ -154,6 +158,23 @@ async def test_silent_people_get_no_answer_and_nothing_they_say_is_stored_but_th
     await bot.say("!privacy open", addressed=False)
     await bot.say("hello again")
     assert len(bot.model.prompts) == 2
+
+
+async def test_the_text_of_silent_people_is_not_even_stored_until_a_room_looks_at_it(bot: Bot) -> None:
+    await bot.say("!privacy silent")
+    told: list[object] = []
+
+    class NoRooms:
+        async def tell(self, address: Address, message: object) -> None:
+            told.append(message)
+
+    texts_sent = ("plain tin", "!ask tin", "!memories", "!tin", "tin of Bau")
+    events = [bot.message(text, BAU if "Bau" in text else JUNO) for text in texts_sent]
+    events.append(bot.message("more tin", room=DIRECT, direct=True, alone=True))
+    await Intake(bot.parts, NoRooms()).take(SyncBatch("silent", tuple(events)))  # type: ignore[arg-type]
+    stored_texts = [(await entry_of(bot, event)).incoming.text for event in events]
+    assert stored_texts == ["", "", "!memories", "!tin", "tin of Bau", ""]
+    assert [each.entry.incoming.text for each in told if isinstance(each, Deliver)] == stored_texts[2:5]
 
 
 async def test_silent_people_leave_every_window_with_what_was_answered_to_them(bot: Bot) -> None:
@@ -354,6 +375,14 @@ async def test_a_turn_that_ends_after_its_window_was_read_again_stands_in_it_onc
     await bot.settle()
     await bot.say("and?", BAU, OTHER)
     assert last_prompt(bot).count(">slow words<") == last_prompt(bot).count(">quick words<") == 1
+
+
+async def test_an_answer_that_the_journal_had_when_its_window_was_read_is_not_added_again(bot: Bot) -> None:
+    event = await bot.say("once")
+    windows = Windows(ROOM, bot.parts)
+    assert len((await windows.open(None, frozenset({JUNO}))).entries) == 2
+    windows.add(await entry_of(bot, event), frozenset({JUNO}))
+    assert len((await windows.open(None, frozenset({JUNO}))).entries) == 2
 
 
 @pytest.mark.parametrize("text", ["!forget that I have a cat", "!forget 3"])
