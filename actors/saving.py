@@ -89,7 +89,7 @@ class Saving:
     async def _match(self, tables: Tables, equal: Memory, request: SaveMemory, now: datetime) -> _Done:
         """Count what is there as used (D3) and, if a person added it by hand, protect it (D11)."""
         matched = protected = None
-        if request.settings.decay_enabled:  # else all counters are frozen (D13)
+        if request.settings.decay_enabled and self._parts.embedder is not None:  # else counters are frozen (D13)
             matched = Settlement(now, now.date(), used=(equal.id,))
             await tables.memories.settle(matched)
         if request.source is Source.COMMAND and not equal.protected:
