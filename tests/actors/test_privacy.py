@@ -362,6 +362,20 @@ async def test_what_was_being_answered_when_all_was_forgotten_is_out_of_the_cont
         assert last_prompt(bot).count(">after it<") == 1
 
 
+async def test_what_is_answered_only_after_a_crash_stays_out_of_the_context_it_was_forgotten_from(bot: Bot) -> None:
+    bot.model.gates["slow"] = asyncio.Event()
+    await bot.deliver(bot.message("slow words", BAU))
+    await until(lambda: "slow" in bot.model.replying)
+    await bot.deliver(bot.message("!forget"))
+    await until(lambda: len(bot.matrix.sent) == 1)
+    bot.model.gates.clear()
+    await bot.restart()
+    await bot.settle()
+    assert len(bot.matrix.sent) == 2
+    await bot.say("and?")
+    assert "slow" not in last_prompt(bot)
+
+
 async def test_a_turn_that_ends_after_its_window_was_read_again_stands_in_it_once(bot: Bot) -> None:
     gate = bot.model.gates["slow"] = asyncio.Event()
     await bot.say("words of Juno", room=OTHER)
