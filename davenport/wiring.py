@@ -39,6 +39,7 @@ from index.embedders import build_embedder
 from index.faiss_index import FaissIndexes
 from llm.client import Admit, AnthropicModel
 from llm.offline.brain import OfflineServer
+from llm.offline.usage import PromptCache
 from llm.settings import OFFLINE, LlmSettings
 from llm.stream import Spent
 from matrix.account import Account
@@ -86,7 +87,8 @@ async def opened(
         async def admit() -> None:
             await spending.check(store, clock.now().date())
 
-        model = panel.model = await stack.enter_async_context(_model(settings.llm.client(), admit, spending.ended))
+        opening = _model(settings.llm.client(), clock, admit, spending.ended)
+        model = panel.model = await stack.enter_async_context(opening)
         embedder = panel.embedder = build_embedder(settings.embeddings.client())
         threshold = embedder.match_threshold if embedder is not None else None
         if embedder is not None:
@@ -201,11 +203,11 @@ async def _client(settings: Settings, stored: StoredForMatrix) -> AsyncIterator[
 
 
 @asynccontextmanager
-async def _model(settings: LlmSettings, admit: Admit, spent: Spent) -> AsyncIterator[AnthropicModel]:
+async def _model(settings: LlmSettings, clock: Clock, admit: Admit, spent: Spent) -> AsyncIterator[AnthropicModel]:
     """Open the model client; with provider "offline" also the server it talks to."""
     async with AsyncExitStack() as stack:
         if settings.provider == OFFLINE:
-            server = await stack.enter_async_context(OfflineServer())
+            server = await stack.enter_async_context(OfflineServer(PromptCache(clock.now)))
             settings = replace(settings, base_url=server.base_url, api_key=SecretStr(OFFLINE))
             log.warning("llm.provider is %r: answers come from simple rules, not from a language model", OFFLINE)
         elif not settings.api_key.get_secret_value():

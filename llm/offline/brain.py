@@ -11,6 +11,7 @@ from llm.offline.reading import is_cleanup, is_extraction, read_cleanup, read_ex
 from llm.offline.replies import reply
 from llm.offline.server import MessagesServer
 from llm.offline.tidier import tidy
+from llm.offline.usage import PromptCache
 
 
 class OfflineBrain:
@@ -22,10 +23,13 @@ class OfflineBrain:
 
 
 class OfflineServer(MessagesServer):
-    """`llm.provider = "offline"`: start it, point the client's base URL at it, give it any key."""
+    """`llm.provider = "offline"`: start it, point the client's base URL at it, give it any key.
 
-    def __init__(self) -> None:
-        super().__init__(OfflineBrain())
+    cache: what its usage counts come from; None: one that goes by the machine's clock.
+    """
+
+    def __init__(self, cache: PromptCache | None = None) -> None:
+        super().__init__(OfflineBrain(), cache)
 
 
 def _answer(body: JsonObject) -> Answered:

@@ -24,9 +24,9 @@ logger = logging.getLogger(__name__)
 class MessagesServer:
     """Serves a brain as a Messages API. Use as an async context manager, or start and stop."""
 
-    def __init__(self, brain: Brain) -> None:
+    def __init__(self, brain: Brain, cache: PromptCache | None = None) -> None:
         self._brain = brain
-        self._cache = PromptCache()
+        self._cache = cache or PromptCache()
         self._numbers = itertools.count(1)
         self._runner: web.AppRunner | None = None
         self._port = 0

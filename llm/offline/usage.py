@@ -1,7 +1,13 @@
 """Token counts and a prompt cache, both simple and stated.
 
-A token is up to four letters or digits in a row, or one other character that is no white space. The cache keeps every
-prefix that ended at or before a breakpoint, without a time limit and whatever its length; the last thousand or so stay.
+A token is up to four letters or digits in a row, or one other character that is no white space.
+
+The cache is the Messages API's: a prompt is its tools, then system, then messages, block by block. A breakpoint (at
+most four, see `checks`) writes one entry, the whole prompt up to it, if that is at least 1,024 tokens. From each
+breakpoint the cache looks back over 20 blocks, the marked one included, for the last entry that an earlier request
+wrote. An entry is gone once nothing has hit it for more than five minutes. Each model has entries of its own, and
+another `tool_choice` makes other messages. What is read is the longest prefix found; what is written, the rest up to
+the last breakpoint.
 """
 
 from __future__ import annotations
@@ -10,10 +16,15 @@ import hashlib
 import json
 import re
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 from llm.offline.api import JsonObject, Spent
 
+MINIMUM_TOKENS = 1024
+LIFETIME = timedelta(minutes=5)
+LOOKBACK_BLOCKS = 20
 _TOKEN = re.compile(r"[^\W_]{1,4}|[^\s]")
 _REMEMBERED = 4096
 
@@ -31,35 +42,66 @@ def cut_to(text: str, tokens: int) -> str:
     return text
 
 
-class PromptCache:
-    """Remembers prefixes of prompts by hash, so that usage tells whether a prompt's start stayed the same (D14)."""
+def _wall_clock() -> datetime:
+    return datetime.now(UTC)
 
-    def __init__(self) -> None:
-        self._seen: OrderedDict[bytes, None] = OrderedDict()
+
+@dataclass(frozen=True, slots=True)
+class _Prefix:
+    """A prompt up to the end of one block: what names it, and its tokens."""
+
+    key: bytes
+    tokens: int
+    marked: bool
+
+
+class PromptCache:
+    """Remembers prefixes of prompts by hash, so that usage tells whether a prompt's start stayed the same (D14).
+
+    now: the clock that entries expire by. minimum: tokens below which a prefix is not cached.
+    """
+
+    def __init__(self, now: Callable[[], datetime] = _wall_clock, *, minimum: int = MINIMUM_TOKENS) -> None:
+        self._now = now
+        self._minimum = minimum
+        self._used: OrderedDict[bytes, datetime] = OrderedDict()  # the entry used longest ago first
 
     def spend(self, body: JsonObject) -> Spent:
-        """Count a request's input tokens and note its prefixes up to the last breakpoint."""
-        digest = hashlib.sha256(str(body["model"]).encode())
-        total = read = marked = 0
-        prefixes: list[tuple[bytes, int]] = []
-        marks = 0
-        for owner, text, breakpoint_after in _blocks(body):
-            digest.update(f"{owner}\0{text}\0".encode("utf-8", "surrogatepass"))
-            total += count_tokens(text)
-            prefixes.append((digest.digest(), total))
-            if breakpoint_after:
-                marked, marks = total, len(prefixes)
-        for key, tokens in prefixes[:marks]:
-            if key in self._seen:
-                read = tokens
-            self._note(key)
-        return Spent(uncached=total - marked, cache_read=read, cache_write=marked - read)
+        """Count a request's input tokens, read what is cached of it and write what its breakpoints mark."""
+        now = self._now()
+        prefixes = list(_prefixes(body))
+        marks = [at for at, prefix in enumerate(prefixes) if prefix.marked and prefix.tokens >= self._minimum]
+        hits = [hit for hit in (self._hit(prefixes, mark, now) for mark in marks) if hit is not None]
+        for prefix in (*hits, *(prefixes[mark] for mark in marks)):
+            self._note(prefix.key, now)
+        total = prefixes[-1].tokens if prefixes else 0
+        cached = prefixes[marks[-1]].tokens if marks else 0
+        read = max((hit.tokens for hit in hits), default=0)
+        return Spent(uncached=total - cached, cache_read=read, cache_write=cached - read)
 
-    def _note(self, key: bytes) -> None:
-        self._seen[key] = None
-        self._seen.move_to_end(key)
-        if len(self._seen) > _REMEMBERED:
-            self._seen.popitem(last=False)
+    def _hit(self, prefixes: Sequence[_Prefix], mark: int, now: datetime) -> _Prefix | None:
+        """Return the longest cached prefix that one breakpoint finds."""
+        looked_at = prefixes[max(0, mark + 1 - LOOKBACK_BLOCKS) : mark + 1]
+        return next((prefix for prefix in reversed(looked_at) if self._lives(prefix.key, now)), None)
+
+    def _lives(self, key: bytes, now: datetime) -> bool:
+        used = self._used.get(key)
+        return used is not None and abs(now - used) <= LIFETIME  # an entry of a clock since set back is no younger
+
+    def _note(self, key: bytes, now: datetime) -> None:
+        self._used[key] = now
+        self._used.move_to_end(key)
+        if len(self._used) > _REMEMBERED:
+            self._used.popitem(last=False)
+
+
+def _prefixes(body: JsonObject) -> Iterator[_Prefix]:
+    digest = hashlib.sha256(str(body["model"]).encode())
+    tokens = 0
+    for owner, text, marked in _blocks(body):
+        digest.update(f"{owner}\0{text}\0".encode("utf-8", "surrogatepass"))
+        tokens += count_tokens(text)
+        yield _Prefix(digest.digest(), tokens, marked)
 
 
 def _blocks(body: JsonObject) -> Iterator[tuple[str, str, bool]]:
@@ -68,8 +110,9 @@ def _blocks(body: JsonObject) -> Iterator[tuple[str, str, bool]]:
         yield "tool", _plain(tool), "cache_control" in tool
     system = body.get("system", "")
     yield from _of_content("system", system) if system else ()
+    choice = _plain(body.get("tool_choice", {}))
     for message in body["messages"]:
-        yield from _of_content(message["role"], message["content"])
+        yield from _of_content(f"{message['role']} {choice}", message["content"])
 
 
 def _of_content(owner: str, content: str | list[JsonObject]) -> Iterator[tuple[str, str, bool]]:

@@ -11,6 +11,7 @@ from pydantic import SecretStr
 
 from llm.client import AnthropicModel
 from llm.offline.brain import OfflineServer
+from llm.offline.usage import PromptCache
 from llm.settings import LlmSettings
 from memory.cleanup import CleanupAnswer, CleanupGroup, Drop, Merge
 from memory.errors import ModelAnswerInvalid
@@ -24,7 +25,7 @@ CATS = CleanupGroup((memory(1, "Has a cat"), memory(2, "Owns a cat", protected=T
 async def model_and_server(
     cleanups: Script | None = None, **settings: Any
 ) -> AsyncIterator[tuple[AnthropicModel, ModelServer]]:
-    async with ModelServer(cleanups=cleanups) as server:
+    async with ModelServer(cleanups=cleanups, cache=PromptCache(minimum=1)) as server:
         model = AnthropicModel(server.settings(**settings))
         try:
             yield model, server

@@ -15,6 +15,7 @@ from pydantic import SecretStr
 
 from actors.ports import Model
 from llm.client import CUT_NOTE, MAX_PROMPT_CHARACTERS, MAX_TOOL_CALLS, MAX_TOOL_ROUNDS, AnthropicModel
+from llm.offline.usage import PromptCache
 from llm.settings import LlmSettings
 from llm.tools import SAVE_MEMORY
 from memory.errors import (
@@ -86,7 +87,8 @@ async def model_and_server(
     clock: Callable[[], float] = time.monotonic,
     **settings: Any,
 ) -> AsyncIterator[tuple[AnthropicModel, ModelServer]]:
-    async with ModelServer(replies=replies, extractions=extractions) as server:
+    short = PromptCache(minimum=1)  # texts of these tests are too short for the real one
+    async with ModelServer(replies=replies, extractions=extractions, cache=short) as server:
         model = AnthropicModel(server.settings(**settings), idle_seconds=idle, clock=clock)
         try:
             yield model, server

@@ -270,7 +270,8 @@ async def test_what_the_api_refuses_is_refused(named: str, change: dict[str, Any
 
 
 async def test_whole_and_streamed_answers_are_the_same() -> None:
-    parameters: dict[str, Any] = {"model": "any", "max_tokens": 100, "messages": HELLO, "system": [marked("You are.")]}
+    system = [marked("You are. " * 400)]
+    parameters: dict[str, Any] = {"model": "any", "max_tokens": 100, "messages": HELLO, "system": system}
     async with sdk() as client:
         whole = await client.messages.create(**parameters)
         async with client.messages.stream(**parameters) as stream:
@@ -281,7 +282,7 @@ async def test_whole_and_streamed_answers_are_the_same() -> None:
     ]
     assert (whole.stop_reason, streamed.stop_reason) == ("end_turn", "end_turn")
     assert kinds[0] == "message_start" and kinds[-1] == "message_stop"
-    assert whole.usage.cache_creation_input_tokens == streamed.usage.cache_read_input_tokens == 3
+    assert whole.usage.cache_creation_input_tokens == streamed.usage.cache_read_input_tokens == 1_200
 
 
 async def test_the_schema_the_client_sends_is_taken() -> None:

@@ -25,6 +25,7 @@ from llm.offline.api import Answered, ApiFault, Request, text_block, tool_use_bl
 from llm.offline.events import Finished
 from llm.offline.reading import is_cleanup
 from llm.offline.server import MessagesServer
+from llm.offline.usage import PromptCache
 from llm.settings import LlmSettings
 
 KINDS = {
@@ -120,9 +121,14 @@ class ModelServer(MessagesServer):
     """See the module. `requests`: every request that passed the checks, in order of arrival."""
 
     def __init__(
-        self, *, replies: Script | None = None, extractions: Script | None = None, cleanups: Script | None = None
+        self,
+        *,
+        replies: Script | None = None,
+        extractions: Script | None = None,
+        cleanups: Script | None = None,
+        cache: PromptCache | None = None,
     ) -> None:
-        super().__init__(self._answer)
+        super().__init__(self._answer, cache)
         self.requests: list[Request] = []
         self.in_flight = 0
         self.most_in_flight = 0
