@@ -2,8 +2,9 @@
 
 The window never holds more than `context.max_messages` entries nor one older than `context.timeout_minutes`. Only when
 one of the limits is passed is it trimmed, and then by a quarter more than needed, so that the start of the prompt's
-history moves once in a while and not with every message. Participants keep the order in which they joined; who has no
-entry left, or has left the room, goes at such a trim (D14). The search leaves out who has left the room at once (D2).
+history moves once in a while and not with every message; an answer whose message is cut off goes with it. Participants
+keep the order in which they joined; who has no entry left, or has left the room, goes at such a trim (D14). The search
+leaves out who has left the room at once (D2).
 """
 
 from __future__ import annotations
@@ -61,9 +62,14 @@ def _kept(entries: tuple[WindowEntry, ...], settings: ContextSettings, now: date
         young = limit - limit / _STEP
         entries = tuple(entry for entry in entries if now - entry.at <= young)
     if len(entries) > settings.max_messages:
-        room = max(1, settings.max_messages // _STEP)
-        entries = entries[-max(1, settings.max_messages - room) :]
+        entries = _answering_somebody(entries[-max(1, settings.max_messages - settings.max_messages // _STEP) :])
     return entries
+
+
+def _answering_somebody(entries: tuple[WindowEntry, ...]) -> tuple[WindowEntry, ...]:
+    """Leave out answers at the start, since what they answered is gone; all of them stay where nothing else does."""
+    first = next((at for at, entry in enumerate(entries) if entry.author is not None), 0)
+    return entries[first:]
 
 
 def without(window: Window, event_id: str) -> Window:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from datetime import timedelta
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,6 +43,21 @@ def test_d14_the_start_of_the_history_moves_in_steps() -> None:
         starts.append(window.entries[0].event_id)
     moves = sum(one != other for one, other in pairwise(starts[20:]))
     assert 0 < moves <= 100 // 5
+
+
+@pytest.mark.parametrize(("most", "messages_between"), [(20, 4), (12, 3), (8, 2), (40, 6), (3, 1), (2, 1)])
+def test_d14_with_answers_the_start_moves_every_so_many_messages_and_exchanges_stay_whole(
+    most: int, messages_between: int
+) -> None:
+    starts, window, settings = [], Window(), ContextSettings(max_messages=most)
+    for number in range(100):
+        window = extend(window, [said(number, JUNO), said(number, None)], settings, NOON, EVERYBODY)
+        assert window.entries[0].author == JUNO
+        assert len(window.entries) % 2 == 0
+        assert most - most // 4 - 1 <= len(window.entries) <= most or number < most // 2
+        starts.append(window.entries[0].event_id)
+    moves = [number for number in range(1, 100) if starts[number] != starts[number - 1]]
+    assert {later - earlier for earlier, later in pairwise(moves)} == {messages_between}
 
 
 def test_d14_who_has_no_message_left_goes_at_the_trim() -> None:
