@@ -24,6 +24,7 @@ from davenport.settings_load import load
 from davenport.wiring import opened
 
 POINTS = ("journalled", "before_model", "after_model", "outbox", "sent", "before_pass")
+FILE_POINTS = ("uploaded", "upload_stored", "file_sent")
 
 
 class FileClock:
@@ -57,6 +58,8 @@ class Watched:
             return Noting(family, "record", self, only_if_result=True)
         if (self._point, name) == ("outbox", "outbox"):
             return Noting(family, "add", self)
+        if (self._point, name) == ("upload_stored", "outbox"):
+            return Noting(family, "uploaded", self)
         return family
 
 
@@ -113,23 +116,30 @@ class KillingModel:
 
 
 class KillingMatrix:
-    def __init__(self, inner: Any) -> None:
-        self._inner = inner
+    def __init__(self, inner: Any, point: str) -> None:
+        self._inner, self._point = inner, point
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
-    async def send(self, row: Any) -> str:
-        await self._inner.send(row)
-        die()
-        raise AssertionError("SIGKILL was survived")
+    async def send(self, row: Any) -> Any:
+        sent = await self._inner.send(row)
+        if self._point == "sent" or (self._point == "file_sent" and "m.file" in row.content):
+            die()
+        return sent
+
+    async def upload(self, row: Any) -> Any:
+        content = await self._inner.upload(row)
+        if self._point == "uploaded":
+            die()
+        return content
 
 
 def armed(parts: Parts, point: str) -> Parts:
-    if point in {"journalled", "outbox"}:
+    if point in {"journalled", "outbox", "upload_stored"}:
         return replace(parts, store=KillingStore(parts.store, point))
-    if point == "sent":
-        return replace(parts, matrix=KillingMatrix(parts.matrix))
+    if point in {"sent", "uploaded", "file_sent"}:
+        return replace(parts, matrix=KillingMatrix(parts.matrix, point))
     return replace(parts, model=KillingModel(parts.model, point))
 
 

@@ -57,9 +57,10 @@ async def download(person: Person, mxc: str) -> bytes:
         return await response.read()
 
 
-async def wait_for_file(person: Person, room_id: str, sender: str) -> Heard:
+async def wait_for_file(person: Person, room_id: str, sender: str, *, seconds: float = 20) -> Heard:
     return await person.wait_for(
-        lambda event: (event.room_id, event.sender, event.content.get("msgtype")) == (room_id, sender, "m.file")
+        lambda event: (event.room_id, event.sender, event.content.get("msgtype")) == (room_id, sender, "m.file"),
+        seconds=seconds,
     )
 
 

@@ -9,9 +9,11 @@ import pytest
 
 from davenport.homeserver import Homeserver
 from memory.types import Source
+from tests.e2e.bot_process import FILE_POINTS
 from tests.e2e.conftest import NewUser, People
 from tests.e2e.files import open_file, send_file, wait_for_file, wait_for_invitation
-from tests.e2e.people import Person, texts
+from tests.e2e.people import PASSWORD, Person, texts
+from tests.e2e.test_kills import CONFIG, Process
 from tests.e2e.test_matrix_rooms import ROOMS
 from tests.e2e.whole import Whole, echoing, learning, meet, settings_for, whole
 from tests.fakes.model_server import ModelServer, call_tool, say
@@ -26,6 +28,15 @@ async def learn(bot: Whole, juno: Person, room: str, direct: str) -> None:
     await bot.ask(juno, room, "my cat is named Mochi")
     await bot.ask(juno, direct, "I fear the dark", mention=None)
     assert {memory.text for memory in (await bot.facts(juno))[1]} == {"Cat is named Mochi", "Fears the dark"}
+
+
+def messages_of(person: Person, room: str, sender: str) -> list[dict[str, object]]:
+    """What somebody said in a room, as this person heard it."""
+    return [
+        event.content
+        for event in person.heard
+        if (event.room_id, event.sender, event.type) == (room, sender, "m.room.message")
+    ]
 
 
 @ROOMS
@@ -123,3 +134,37 @@ async def test_what_was_saved_is_told_in_the_direct_room_the_bot_makes_where_not
         await bot.ask(juno, room, "!memories add I own a boat", mention=None)
         await juno.wait_for(lambda event: event.room_id == direct and "I own a boat" in event.body)
         assert not [body for body in texts(bau, room, bot_id) if "tea" in body or "boat" in body]
+
+
+QUICK = "upload_stored"  # the others are of the long checks; tests/actors/test_answers.py has them all in little
+
+
+@pytest.mark.parametrize(
+    "point", [pytest.param(point, marks=[] if point == QUICK else [pytest.mark.slow]) for point in FILE_POINTS]
+)
+async def test_a_kill_between_upload_and_event_sends_one_file(
+    homeserver: Homeserver, new_user: NewUser, people: People, tmp_path: Path, point: str
+) -> None:
+    bot_id, juno = await new_user("bot"), await people("juno")
+    process = Process(tmp_path / "bot")
+    async with ModelServer(replies=echoing) as model:
+        process.prepare(
+            CONFIG.format(homeserver=homeserver.url, user_id=bot_id, password=PASSWORD, model=model.base_url)
+        )
+        await process.start(point)
+        room = await juno.create_room(invite=[bot_id], encrypted=True)
+        await juno.wait_for_member(room, bot_id, seconds=60)
+        await juno.wait_for_answer(await juno.say(room, "!memories add I own a boat"), seconds=60)
+        exported = await juno.say(room, "!memories export")
+        await process.dies()
+        await process.start()
+        await juno.wait_for_answer(exported, seconds=60)
+        direct = await wait_for_invitation(juno, bot_id)
+        await juno.join(direct)
+        file = await wait_for_file(juno, direct, bot_id, seconds=60)
+        assert "I own a boat" in (await open_file(juno, file)).decode()
+        last = await juno.wait_for_answer(await juno.say(direct, "!memories"))  # whatever was to come has come
+        await process.stop()
+        said = messages_of(juno, direct, bot_id)
+        assert [content.get("msgtype") for content in said] == ["m.notice", "m.file", "m.notice"]
+        assert said[-1]["body"] == last.body
