@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import date, datetime
 from typing import Protocol
@@ -116,8 +116,22 @@ class JournalTable(Protocol):
         """Blank the answer to an event, which then leaves the window; nothing is learned from it any more."""
         ...
 
-    async def prune(self, before: datetime) -> int:
-        """Blank the texts of finished events that arrived before this moment; return how many. Ids stay."""
+    async def lately(self, span: int) -> tuple[str, ...]:
+        """Return the rooms and users of the answered among the last `span` events, those used last first."""
+        ...
+
+    async def prune(self, before: datetime, in_rooms: Mapping[str, datetime] = ...) -> int:
+        """Blank the texts of finished events from before a moment, some rooms' of their own; return how many.
+
+        Ids stay.
+        """
+        ...
+
+    async def forget(self, before: datetime, limit: int) -> int:
+        """Delete up to `limit` events that nothing was done on and that arrived before a moment; return how many.
+
+        What the bot acted on stays for good, and so does the last event of each room, where reading a gap ends.
+        """
         ...
 
 
@@ -157,7 +171,10 @@ class OutboxTable(Protocol):
         ...
 
     async def prune(self, before: datetime) -> int:
-        """Delete rows created before this moment that were sent or failed; return how many."""
+        """Delete rows created before this moment that were sent or failed; return how many.
+
+        Those of an event that is still worked on stay, so that going on with it sends nothing twice.
+        """
         ...
 
 
@@ -228,10 +245,10 @@ class MemoryTable(Protocol):
         """Apply counter changes; ids that no longer exist are ignored."""
         ...
 
-    async def put_vectors(self, model_id: str, vectors: Sequence[tuple[int, str, Vector]]) -> None:
+    async def put_vectors(self, model_id: str, new: Sequence[tuple[int, str, Vector]]) -> None:
         """Store vectors of one model, each with its memory's id and the text that was embedded.
 
-        Nothing is stored for a memory that is gone or says something else by now.
+        Nothing is stored for a memory that is gone or says something else by now. Vectors of other models go (D17).
         """
         ...
 
@@ -239,11 +256,25 @@ class MemoryTable(Protocol):
         """Return ids and float32[n, dim] of the list's memories that have a vector of this model, by id."""
         ...
 
-    async def without_vector(self, model_id: str, after: int, span: int) -> tuple[tuple[Memory, ...], int | None]:
+    async def without_vector(
+        self, model_id: str, after: int, span: int, dim: int | None = None
+    ) -> tuple[tuple[Memory, ...], int | None]:
         """Look at the next `span` memories by id after one; return those that need a vector of this model (D17).
 
-        And the id to go on after, None when there are no more.
+        And the id to go on after, None when there are no more. `dim`: how long it must be, None for any length.
         """
+        ...
+
+    async def count_without_vector(
+        self, model_id: str, after: int, span: int, dim: int | None = None
+    ) -> tuple[int, int | None]:
+        """Count what `without_vector` would return, and return the id to go on after."""
+        ...
+
+    async def without_vector_of(
+        self, owners: Sequence[str], model_id: str, dim: int | None = None
+    ) -> tuple[Memory, ...]:
+        """Return what needs a vector of this model of some rooms and users, in their order, and by id of each."""
         ...
 
 
@@ -395,6 +426,10 @@ class UsageTable(Protocol):
         """
         ...
 
+    async def prune(self, before: datetime, limit: int) -> int:
+        """Delete up to `limit` calls made before this moment, the oldest first; return how many."""
+        ...
+
 
 class AccountTable(Protocol):
     """The bot's own account as key and value: user and device id, tokens, cross-signing state. Never logged."""
@@ -513,4 +548,8 @@ class Store(Protocol):
 
     def transaction(self) -> AbstractAsyncContextManager[Tables]:
         """Open a transaction; committed at the end, rolled back on any exception, cancellation included."""
+        ...
+
+    async def checkpoint(self) -> bool:
+        """Fold what is committed into the database's file, outside any transaction; False: readers were in the way."""
         ...

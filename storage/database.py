@@ -26,7 +26,8 @@ _OLDEST_SQLITE = (3, 37, 0)  # STRICT tables; RETURNING came with 3.35
 # NORMAL does not sync at each commit, so a power cut may take the last commits, never the file's integrity. That is
 # enough here: the sync token goes with them, so the homeserver sends the lost events again, and the transaction ids of
 # replies derive from the events, so it recognises what was already sent. A killed process loses nothing.
-_PRAGMAS = ("busy_timeout = 5000", "foreign_keys = ON", "synchronous = NORMAL")
+_WAIT = "busy_timeout = 5000"
+_PRAGMAS = (_WAIT, "foreign_keys = ON", "synchronous = NORMAL")
 
 
 class Database:
@@ -83,6 +84,18 @@ class Database:
             finally:
                 self._owner = None
 
+    async def checkpoint(self) -> bool:
+        """Fold what is committed into the file and empty the log; return whether all of it could be.
+
+        False: somebody reads the database at the moment, and is not waited for. Outside any transaction. Raises
+        StorageError.
+        """
+        self._refuse_nesting()
+        async with self._writer:
+            if self._connection is None:
+                raise StorageError(f"{self.path} is closed")
+            return await uninterrupted(_checkpoint(self._connection, self.path))
+
     async def close(self) -> None:
         """Wait for the open transaction, fold the log into the file, stop the thread and release the folder.
 
@@ -119,6 +132,19 @@ class Database:
         """A transaction inside a transaction would wait for itself for ever."""
         if self._owner is not None and self._owner is asyncio.current_task():
             raise StorageError(f"{self.path}: this task is already inside a transaction")
+
+
+async def _checkpoint(connection: aiosqlite.Connection, path: Path) -> bool:
+    """Waiting for a reader would hold every turn up, so the wait is off meanwhile."""
+    try:
+        await connection.execute_fetchall("PRAGMA busy_timeout = 0")
+        try:
+            ((busy, _, _),) = await connection.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
+        finally:
+            await connection.execute_fetchall(f"PRAGMA {_WAIT}")
+    except sqlite3.Error as error:
+        raise storage_error(error, path) from error
+    return not busy
 
 
 async def _connect(path: Path) -> aiosqlite.Connection:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from memory.errors import StorageError
@@ -71,11 +71,26 @@ _RETRACT_ANSWER = """
 UPDATE journal SET answer = NULL, given = NULL, state = CASE state WHEN 'answered' THEN 'learned' ELSE state END
 WHERE event_id = ?
 """
+_LATELY = """
+SELECT room_id, sender FROM journal
+WHERE seq > (SELECT coalesce(max(seq), 0) FROM journal) - ? AND answered_at IS NOT NULL ORDER BY seq DESC
+"""
 _PRUNE = """
 UPDATE journal SET body = '', text = '', said = NULL, answer = NULL
-WHERE received_at < ? AND state IN ('learned', 'ignored', 'failed')
+WHERE received_at < ?1 AND state IN ('learned', 'ignored', 'failed')
 AND (body <> '' OR text <> '' OR said IS NOT NULL OR answer IS NOT NULL)
+AND coalesce(answered_at, received_at) < coalesce((SELECT value FROM json_each(?2) WHERE key = room_id), ?3)
 """
+# Without the last of a room, /messages could be paged back to the room's beginning.
+_FORGET = """
+DELETE FROM journal WHERE seq IN (
+    SELECT seq FROM journal AS old
+    WHERE received_at < ? AND state IN ('ignored', 'undecrypted')
+    AND seq < (SELECT max(seq) FROM journal WHERE room_id = old.room_id)
+    LIMIT ?
+)
+"""
+_NO_ROOMS: Mapping[str, datetime] = {}
 
 
 class JournalRows:
@@ -192,9 +207,27 @@ class JournalRows:
         """Blank the answer to an event, which then leaves the window; nothing is learned from it any more."""
         await self._sql.run(_RETRACT_ANSWER, event_id)
 
-    async def prune(self, before: datetime) -> int:
-        """Blank the texts of finished events that arrived before this moment; return how many. Ids stay."""
-        return await self._sql.changed(_PRUNE, time_text(before))
+    async def lately(self, span: int) -> tuple[str, ...]:
+        """Return the rooms and users of the answered among the last `span` events, those used last first."""
+        return tuple(dict.fromkeys(owner for row in await self._sql.rows(_LATELY, span) for owner in row))
+
+    async def prune(self, before: datetime, in_rooms: Mapping[str, datetime] = _NO_ROOMS) -> int:
+        """Blank the texts of finished events from before a moment, some rooms' of their own; return how many.
+
+        An answered one is as old as its answer, by which a window holds it. Ids stay.
+        """
+        latest = max((before, *in_rooms.values()))
+        of_rooms = json.dumps({room_id: time_text(moment) for room_id, moment in in_rooms.items()})
+        return await self._sql.changed(_PRUNE, time_text(latest), of_rooms, time_text(before))
+
+    async def forget(self, before: datetime, limit: int) -> int:
+        """Delete up to `limit` events that nothing was done on and that arrived before a moment; return how many.
+
+        Those are what was not for the bot, was taken back before its turn, or never could be read. What the bot acted
+        on stays for good, without text: it is never answered or counted again, and a redaction of it still takes back
+        what it taught. So does the last event of each room, where reading a gap ends.
+        """
+        return await self._sql.changed(_FORGET, time_text(before), limit)
 
     async def _insert(
         self, batch: SyncBatch, received: Sequence[Incoming], ignored: Sequence[Incoming], at: str

@@ -9,8 +9,8 @@ from memory.cleanup import Apart, Merged
 from memory.errors import StorageError
 from memory.types import Draft, ListKey, Memory, Settlement
 from memory.undo import Kept
-from storage import merging
-from storage.codec import Vector, date_of, ids_json, read_vectors, storable, time_text, vector_blob
+from storage import merging, vectors
+from storage.codec import Vector, date_of, ids_json, storable, time_text
 from storage.memory_codec import COLUMNS, NAMES, decode, decode_all, encode, texts_json
 from storage.sql import Sql
 
@@ -34,21 +34,6 @@ _USED = f"UPDATE memories SET unused_days = 0, last_matched_at = ?, counted_on =
 # The guard makes turns that overlap count like turns one after the other: whoever comes second adds nothing (D4).
 _AGED = f"UPDATE memories SET unused_days = unused_days + 1, counted_on = ?1 WHERE counted_on < ?1 AND {_IDS}"
 _HEALED = f"UPDATE memories SET counted_on = ?1 WHERE counted_on > ?1 AND {_IDS}"
-# The memory may have gone or changed while its text was embedded: then there is nothing to store.
-_PUT_VECTOR = """
-INSERT INTO embeddings (memory_id, model_id, vector) SELECT id, ?, ? FROM memories WHERE id = ? AND text = ?
-ON CONFLICT (memory_id, model_id) DO UPDATE SET vector = excluded.vector
-"""
-_VECTORS = f"""
-SELECT id, vector FROM memories JOIN embeddings ON memory_id = id
-WHERE {_IN_LIST} AND model_id = ? AND length(vector) = ? ORDER BY id
-"""
-_PAGE_END = "SELECT max(id) FROM (SELECT id FROM memories WHERE id > ? ORDER BY id LIMIT ?)"
-_WITHOUT_VECTOR = f"""
-{_SELECT} WHERE id > ? AND id <= ?
-AND NOT EXISTS (SELECT 1 FROM embeddings WHERE memory_id = memories.id AND model_id = ?) ORDER BY id
-"""
-_FLOAT_BYTES = 4
 
 
 class MemoryRows:
@@ -189,28 +174,37 @@ class MemoryRows:
         if settlement.healed:
             await self._sql.run(_HEALED, today, ids_json(settlement.healed))
 
-    async def put_vectors(self, model_id: str, vectors: Iterable[tuple[int, str, Vector]]) -> None:
+    async def put_vectors(self, model_id: str, new: Iterable[tuple[int, str, Vector]]) -> None:
         """Store vectors (float32[dim]) of one model, each with its memory's id and the text that was embedded.
 
-        Nothing is stored for a memory that is gone or says something else by now.
+        Nothing is stored for a memory that is gone or says something else by now. Vectors of other models go (D17).
         """
-        rows = [(model_id, vector_blob(vector), memory_id, text) for memory_id, text, vector in vectors]
-        await self._sql.many(_PUT_VECTOR, rows)
+        await vectors.put(self._sql, model_id, new)
 
     async def vectors_of_list(self, key: ListKey, model_id: str, dim: int) -> tuple[tuple[int, ...], Vector]:
         """Return ids and float32[n, dim] of the list's memories that have a vector of this model, by id."""
-        found = await self._sql.rows(_VECTORS, *_list_values(key), model_id, dim * _FLOAT_BYTES)
-        return tuple(memory_id for memory_id, _ in found), read_vectors((blob for _, blob in found), dim)
+        return await vectors.of_list(self._sql, key, model_id, dim)
 
-    async def without_vector(self, model_id: str, after: int, span: int) -> tuple[tuple[Memory, ...], int | None]:
+    async def without_vector(
+        self, model_id: str, after: int, span: int, dim: int | None = None
+    ) -> tuple[tuple[Memory, ...], int | None]:
         """Look at the next `span` memories by id after one; return those that need a vector of this model (D17).
 
-        And the id to go on after, None when there are no more. A span at a time, so that no turn waits long for it.
+        And the id to go on after, None when there are no more. `dim`: how long it must be, None for any length.
         """
-        ((end,),) = await self._sql.rows(_PAGE_END, after, span)
-        if end is None:
-            return (), None
-        return decode_all(await self._sql.rows(_WITHOUT_VECTOR, after, end, model_id)), end
+        return await vectors.missing(self._sql, model_id, dim, after, span)
+
+    async def count_without_vector(
+        self, model_id: str, after: int, span: int, dim: int | None = None
+    ) -> tuple[int, int | None]:
+        """Count what `without_vector` would return, and return the id to go on after."""
+        return await vectors.count_missing(self._sql, model_id, dim, after, span)
+
+    async def without_vector_of(
+        self, owners: Sequence[str], model_id: str, dim: int | None = None
+    ) -> tuple[Memory, ...]:
+        """Return what needs a vector of this model of some rooms and users, in their order, and by id of each."""
+        return await vectors.missing_of(self._sql, owners, model_id, dim)
 
 
 def _list_values(key: ListKey) -> tuple[str, str, str]:

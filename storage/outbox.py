@@ -33,7 +33,10 @@ _RETRACT = """
 UPDATE outbox SET content = '{}', failure = CASE WHEN sent_event_id IS NULL THEN 'redacted' ELSE failure END
 WHERE event_id = ?
 """
-_PRUNE = "DELETE FROM outbox WHERE created_at < ? AND (sent_event_id IS NOT NULL OR failure IS NOT NULL)"
+_PRUNE = """
+DELETE FROM outbox WHERE created_at < ? AND (sent_event_id IS NOT NULL OR failure IS NOT NULL)
+AND event_id NOT IN (SELECT event_id FROM journal WHERE state IN ('received', 'answered'))
+"""
 
 
 class OutboxRows:
@@ -94,7 +97,10 @@ class OutboxRows:
         return None if row is None else str(row[0])
 
     async def prune(self, before: datetime) -> int:
-        """Delete rows created before this moment that were sent or failed; return how many."""
+        """Delete rows created before this moment that were sent or failed; return how many.
+
+        Those of an event that is still worked on stay, so that going on with it sends nothing twice.
+        """
         return await self._sql.changed(_PRUNE, time_text(before))
 
 

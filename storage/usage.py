@@ -21,6 +21,7 @@ _TOTALS = """
 SELECT count(*), sum(input_tokens), sum(output_tokens), sum(cache_read_tokens), sum(cache_write_tokens){columns}
 FROM usage WHERE at >= ? AND at < ?{owned}{grouped}
 """
+_PRUNE = "DELETE FROM usage WHERE id IN (SELECT id FROM usage WHERE at < ? ORDER BY at LIMIT ?)"
 
 
 class UsageRows:
@@ -64,3 +65,7 @@ class UsageRows:
         owner = () if user_id is None else (user_id,)
         rows = await self._sql.rows(statement, first.isoformat(), after.isoformat(), *owner)
         return tuple(UsageTotal(tuple(map(str, row[_SUMS:])), *map(int, row[:_SUMS])) for row in rows)
+
+    async def prune(self, before: datetime, limit: int) -> int:
+        """Delete up to `limit` calls made before this moment, the oldest first; return how many."""
+        return await self._sql.changed(_PRUNE, time_text(before), limit)

@@ -30,3 +30,6 @@ CREATE TABLE merged_parts (
     memory_id INTEGER PRIMARY KEY NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
     parts TEXT NOT NULL
 ) STRICT;
+
+-- What nothing was done on, by age: the turn of the day deletes it once it is old enough.
+CREATE INDEX journal_passed_over ON journal (received_at) WHERE state IN ('ignored', 'undecrypted');

@@ -218,6 +218,46 @@ async def test_a_file_in_the_place_of_the_folder_is_refused(data_dir: Path) -> N
     await assert_refused(database_file(data_dir), "cannot be used .*set another data_dir")
 
 
+# --- the log ------------------------------------------------------------------------------------------------------
+
+
+async def test_a_checkpoint_folds_the_log_into_the_file_and_empties_it(data_dir: Path) -> None:
+    async with await Database.open(data_dir) as database:
+        async with database.transaction() as tables:
+            await tables.account.set("a", "x" * 100_000)
+            with pytest.raises(StorageError, match="inside a transaction"):
+                await database.checkpoint()
+        assert wal_size(data_dir) > 100_000
+        assert await database.checkpoint()
+        assert wal_size(data_dir) == 0
+        async with database.transaction() as tables:
+            assert len(await tables.account.get("a") or "") == 100_000
+
+
+async def test_a_checkpoint_waits_for_no_reader_and_leaves_the_wait_as_it_was(data_dir: Path) -> None:
+    async with await Database.open(data_dir) as database:
+        async with database.transaction() as tables:
+            await tables.account.set("a", "b")
+        with closing(sqlite3.connect(data_dir / "davenport.db", isolation_level=None)) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT * FROM account").fetchall()
+            async with database.transaction() as tables:
+                await tables.account.set("a", "c")
+            async with asyncio.timeout(2):  # the wait for readers would take five seconds
+                assert not await database.checkpoint()
+        assert await database.checkpoint()
+        connection = database._connection
+        assert connection is not None
+        assert [tuple(row) for row in await connection.execute_fetchall("PRAGMA busy_timeout")] == [(5000,)]
+
+
+async def test_a_closed_database_has_no_checkpoint(data_dir: Path) -> None:
+    database = await Database.open(data_dir)
+    await database.close()
+    with pytest.raises(StorageError, match="is closed"):
+        await database.checkpoint()
+
+
 # --- closing ------------------------------------------------------------------------------------------------------
 
 

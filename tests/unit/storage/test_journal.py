@@ -319,7 +319,7 @@ async def test_an_event_found_to_be_none_of_the_bots_business_keeps_no_text(data
 async def test_pruning_blanks_old_finished_events_only_and_keeps_their_ids(database: Database) -> None:
     """`journal.retention_days` is for texts; ids stay, so that nothing is answered twice."""
     old, old_failed, old_open, recent = (build.incoming() for _ in range(4))
-    later = NOW + timedelta(microseconds=1)
+    later = NOW + timedelta(minutes=1, microseconds=1)
     await record(database, old, old_failed, old_open)
     async with database.transaction() as tables:
         await tables.journal.record(build.batch(recent), [recent], (), later)
@@ -336,6 +336,67 @@ async def test_pruning_blanks_old_finished_events_only_and_keeps_their_ids(datab
     said = "my cat is Mochi"
     assert list(texts.values()) == [("", None, None), ("", None, None), (said, None, None), (said, said, "Noted.")]
     assert await record(database, old, next_batch="s2") == ()
+
+
+async def test_pruning_leaves_what_a_window_may_still_hold(database: Database) -> None:
+    """A window reaches back from an answer's time, and as far as `context.timeout_minutes` of its room says."""
+    here, there, late = build.incoming(), build.incoming(room_id=build.OTHER_ROOM), build.incoming()
+    await record(database, here, there, late)
+    async with database.transaction() as tables:
+        for event, minutes in ((here, 1), (there, 1), (late, 60)):
+            await turn(tables, event, minutes)
+        soon = NOW + timedelta(minutes=2)
+
+        async def texts() -> list[str | None]:
+            entries = [await tables.journal.get(event.event_id) for event in (here, there, late)]
+            return [entry.said for entry in entries if entry is not None]
+
+        said = here.text
+        assert await tables.journal.prune(soon, {build.OTHER_ROOM: NOW}) == 1
+        assert await texts() == [None, said, said]
+        assert await tables.journal.prune(NOW, {build.OTHER_ROOM: soon}) == 1, "a room may keep its texts shorter too"
+        assert await texts() == [None, None, said]
+        assert await tables.journal.prune(NOW + timedelta(minutes=61)) == 1
+
+
+async def test_ids_of_what_nothing_was_done_on_go_and_all_others_stay(database: Database) -> None:
+    """What was acted on is never answered or counted again; the last of a room is where reading a gap ends."""
+    passed_over, waiting = [build.incoming(text="") for _ in range(5)], build.undecryptable()
+    answered, failed, open_ = (build.incoming() for _ in range(3))
+    elsewhere = build.incoming(room_id=build.OTHER_ROOM)
+    batch = build.batch(*passed_over, answered, failed, open_, elsewhere, undecryptable=(waiting,))
+    recent = build.incoming(text="")
+    async with database.transaction() as tables:
+        await tables.journal.record(batch, (answered, failed, open_), (*passed_over, elsewhere), NOW)
+        await tables.journal.record(build.batch(recent), (), (recent,), NOW + build.DAY)
+        await turn(tables, answered, 1)
+        await tables.journal.finish(failed.event_id, JournalState.FAILED)
+        assert [await tables.journal.forget(NOW + build.DAY, 4) for _ in range(3)] == [4, 2, 0]
+        left = await tables.journal._sql.rows("SELECT event_id FROM journal ORDER BY seq")
+    assert {event_id for (event_id,) in left} == {
+        each.event_id for each in (answered, failed, open_, elsewhere, recent)
+    }
+    [entry] = await record(database, build.incoming(), next_batch="s3")
+    assert entry.seq == 12, "a number is never used again: forgotten_through speaks of them"
+    assert await record(database, answered, failed, next_batch="s4") == ()
+
+
+async def test_rooms_and_users_of_the_last_answers_come_in_order_of_use(database: Database) -> None:
+    first, second, unanswered = (
+        build.incoming(room_id=room, sender=user)
+        for room, user in (
+            (build.ROOM, build.ALICE),
+            (build.OTHER_ROOM, build.ALICE),
+            ("!third:hs", build.BAU),
+        )
+    )
+    await record(database, first, second, unanswered)
+    async with database.transaction() as tables:
+        assert await tables.journal.lately(10) == ()
+        await turn(tables, first, 1)
+        await turn(tables, second, 2)
+        assert await tables.journal.lately(10) == (build.OTHER_ROOM, build.ALICE, build.ROOM)
+        assert await tables.journal.lately(2) == (build.OTHER_ROOM, build.ALICE)
 
 
 async def test_a_burst_of_500_events_is_one_transaction_in_order(database: Database) -> None:

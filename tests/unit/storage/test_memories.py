@@ -302,6 +302,51 @@ async def test_d17_memories_without_a_vector_are_found_span_by_span(database: Da
         assert await tables.memories.without_vector("model", after, 3) == ((), None)
 
 
+async def test_d17_the_first_vector_of_a_model_takes_those_of_others_along(database: Database) -> None:
+    saved = await save(database, build.draft("one"), build.draft("two"), build.draft("three"))
+
+    async def left() -> list[tuple[object, ...]]:
+        return await tables.memories._sql.rows(
+            "SELECT memory_id, model_id FROM embeddings ORDER BY memory_id, model_id"
+        )
+
+    async with database.transaction() as tables:
+        ones = np.ones(2, dtype=np.float32)
+        await tables.memories.put_vectors("old", [(memory.id, memory.text, ones) for memory in saved])
+        await tables.memories.edit(saved[2].id, "four", NOW)
+        await tables.memories.put_vectors("old", [(saved[2].id, "four", ones)])
+        await tables.memories.put_vectors("new", [(saved[0].id, "one", ones), (saved[2].id, "three", ones)])
+        assert await left() == [(saved[0].id, "new"), (saved[1].id, "old"), (saved[2].id, "old")]
+
+
+async def test_d17_a_vector_of_another_length_counts_as_none(database: Database) -> None:
+    """A server may put another model behind a name; no list takes what does not fit."""
+    (memory,) = await save(database, build.draft())
+    async with database.transaction() as tables:
+        await tables.memories.put_vectors("model", [(memory.id, memory.text, np.ones(2, dtype=np.float32))])
+        for dim, missing in ((None, ()), (2, ()), (3, (memory,))):
+            assert await tables.memories.without_vector("model", 0, 10, dim) == (missing, memory.id)
+            assert await tables.memories.count_without_vector("model", 0, 10, dim) == (len(missing), memory.id)
+            assert await tables.memories.without_vector_of([build.ALICE], "model", dim) == missing
+
+
+async def test_d17_what_some_owners_lack_comes_in_their_order(database: Database) -> None:
+    alice, room, bau, ours, other = await save(
+        database,
+        build.draft("1"),
+        build.draft("2", build.ROOM_LIST),
+        build.draft("3", replace(build.ALICE_LIST, owner=build.BAU)),
+        build.global_draft(),
+        build.draft("5", replace(build.ALICE_LIST, persona="pirate")),
+    )
+    async with database.transaction() as tables:
+        await tables.memories.put_vectors("model", [(ours.id, ours.text, np.ones(2, dtype=np.float32))])
+        found = await tables.memories.without_vector_of([build.ROOM, "@nobody:hs", build.ALICE], "model")
+        assert found == (room, alice, other)
+        assert bau in (await tables.memories.without_vector("model", 0, 10))[0]
+        assert await tables.memories.without_vector_of([], "model") == ()
+
+
 async def test_columns_are_those_operators_rely_on(database: Database) -> None:
     """DESIGN, Storage: names and form of the columns."""
     await save(database, build.draft(source=Source.COMMAND, protected=True))

@@ -6,7 +6,7 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.events import OutboxRow, SyncBatch
+from memory.events import JournalState, OutboxRow, SyncBatch
 from storage import Database
 from tests.unit.storage import build
 from tests.unit.storage.conftest import STORAGE
@@ -71,6 +71,20 @@ async def test_pruning_deletes_old_rows_that_are_done(database: Database) -> Non
         assert await tables.outbox.prune(later) == 2
         found = await tables.outbox._sql.rows("SELECT txn_id FROM outbox ORDER BY seq")
     assert found == [(old_pending.txn_id,), (recent.txn_id,)]
+
+
+async def test_pruning_leaves_rows_of_an_event_that_is_still_worked_on(database: Database) -> None:
+    """A bot that was off for long goes on with it, and adds no row that was sent already."""
+    event = build.incoming()
+    row = build.outbox_row(event_id=event.event_id)
+    later = NOW + build.DAY
+    async with database.transaction() as tables:
+        await tables.journal.record(build.batch(event), [event], (), NOW)
+        await tables.outbox.add([row])
+        await tables.outbox.sent(row.txn_id, "$sent")
+        assert await tables.outbox.prune(later) == 0
+        await tables.journal.finish(event.event_id, JournalState.LEARNED)
+        assert await tables.outbox.prune(later) == 1
 
 
 async def files(database: Database) -> list[str]:

@@ -149,7 +149,9 @@ async def test_what_a_day_cost_is_summed_without_all_that_was_ever_spent(databas
 
 async def test_blanking_old_texts_does_not_look_through_the_whole_journal(database: Database) -> None:
     async with traced(database) as statements, database.transaction() as tables:
-        await tables.journal.prune(NOW)
+        await tables.journal.prune(NOW, {build.ROOM: NOW})
+        await tables.journal.forget(NOW, 10)
+        await tables.usage.prune(NOW, 10)
     assert await scans(database, statements) == []
 
 
@@ -163,6 +165,9 @@ async def test_the_check_itself_sees_a_scan(database: Database) -> None:
 async def test_d17_looking_for_missing_vectors_stays_within_its_span(database: Database) -> None:
     async with traced(database) as statements, database.transaction() as tables:
         await tables.memories.without_vector("model", 0, 10)
+        await tables.memories.count_without_vector("model", 0, 10, 512)
+        await tables.memories.without_vector_of([build.ALICE], "model", 512)
+        await tables.journal.lately(100)
     assert [step for step in await scans(database, statements) if not step.startswith("SCAN (")] == []
 
 

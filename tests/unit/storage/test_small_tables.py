@@ -97,6 +97,16 @@ async def test_usage_is_one_row_for_each_call(database: Database) -> None:
     ]
 
 
+async def test_old_usage_is_deleted_the_oldest_first(database: Database) -> None:
+    async with database.transaction() as tables:
+        for days in (3, 0, 2, 1):
+            await tables.usage.add("$1", build.ALICE, build.ROOM, "reply", Usage("model"), NOW - days * build.DAY)
+        assert await tables.usage.prune(NOW - build.DAY, 1) == 1
+        assert await tables.usage.prune(NOW, 10) == 2
+        rows = await tables.usage._sql.rows("SELECT substr(at, 1, 10) FROM usage")
+    assert rows == [(NOW.date().isoformat(),)]
+
+
 async def test_usage_is_summed_by_utc_day_and_by_whatever_is_asked_for(database: Database) -> None:
     midnight = datetime(2026, 3, 2, tzinfo=UTC)
     last = midnight - timedelta(microseconds=1)

@@ -182,6 +182,7 @@ CREATE INDEX journal_arrivals ON journal (room_id) WHERE kind = 'joined';
 CREATE INDEX usage_by_time ON usage (at);
 CREATE INDEX journal_of_sender ON journal (sender, room_id);
 CREATE INDEX undo_by_time ON undo (at);
+CREATE INDEX journal_passed_over ON journal (received_at) WHERE state IN ('ignored', 'undecrypted');
 DELETE FROM "sqlite_sequence";
 INSERT INTO "sqlite_sequence" VALUES('journal',5);
 INSERT INTO "sqlite_sequence" VALUES('memory_candidates',2);
