@@ -14,6 +14,7 @@ from actors.tracing import following
 from actors.turn import conversation
 from memory.errors import MatrixError, Refused, Stopping
 from memory.events import Caller, Incoming, JournalState, Told
+from memory.window import known_in
 from memory.words import Heard
 
 log = logging.getLogger(__name__)
@@ -47,11 +48,12 @@ class CommandRunner:
     async def _caller(self, event: Incoming, persona: str) -> Caller:
         members = await members_of(self._room_id, self._parts)
         window = await self._system.ask(Address("room", self._room_id), OpenWindow(event.thread_root, members))
+        place = conversation(event, members, persona)
         return Caller(
             user_id=event.sender,
             event_id=event.event_id,
-            conversation=conversation(event, members, persona),
-            heard=Heard((*(entry.text for entry in window.entries), event.text)),
+            conversation=place,
+            heard=Heard((*(entry.text for entry in known_in(window, place).entries), event.text)),
             direct=event.direct,
             reply_to=event.reply_to,
             thread_root=event.thread_root,

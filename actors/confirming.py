@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from actors.answers import Private
@@ -34,6 +34,7 @@ def notice(say: Speaker, saved: Saved, notices: Notices, *, private: bool) -> Co
     """
     if notices == "off" or not saved.new:
         return Confirmation()
+    saved = _as_seen_now(saved, private=private)
     if notices == "private" and not private:
         return Confirmation(private=_in_private(say, saved))
     hidden = not private and not saved.of_room and any(not each.shown for each in _named(saved))
@@ -65,6 +66,14 @@ def answer(say: Speaker, saved: Saved, notices: Notices, *, private: bool) -> Co
     if notices == "private" and not private:
         return Confirmation(_ids(say, saved), _in_private(say, saved))
     return notice(say, saved, "room", private=private)
+
+
+def _as_seen_now(saved: Saved, *, private: bool) -> Saved:
+    """Return it without the texts where somebody has come in since it was saved, before it could be told (D8)."""
+    if private or not saved.in_private:
+        return saved
+    forgotten = None if saved.forgotten is None else replace(saved.forgotten, shown=False)
+    return replace(saved, memory=replace(saved.memory, shown=False), forgotten=forgotten)
 
 
 def _named(saved: Saved) -> tuple[Named, ...]:

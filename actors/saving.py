@@ -99,6 +99,7 @@ class Saving:
             new=False,
             protected=protected is not None,
             of_room=self._owned.key.kind is ScopeKind.ROOM,
+            in_private=request.conversation.private,
         )
         return _Done(saved, matched=matched, protected=protected)
 
@@ -126,6 +127,7 @@ class Saving:
             self._named(memory, request),
             of_room=key.kind is ScopeKind.ROOM,
             forgotten=None if forgotten is None else self._named(forgotten, request),
+            in_private=request.conversation.private,
         )
         return _Done(saved, inserted=memory)
 

@@ -31,7 +31,7 @@ from memory.prompt import build_prompt
 from memory.settings import MemorySettings
 from memory.text import blank, visible
 from memory.types import Conversation, Given, Persona, Recall, TurnKind, WindowEntry
-from memory.window import Window, owners_today, participants, present
+from memory.window import Window, known_in, owners_today, participants, present
 from memory.words import Heard
 
 log = logging.getLogger(__name__)
@@ -107,6 +107,7 @@ class TurnRunner:
         now = self._parts.clock.now()
         event = turn.entry.incoming
         settings = self._parts.settings.memory(event.room_id)
+        turn = replace(turn, window=known_in(turn.window, turn.conversation))
         with timed(self._metrics, "own"):
             prepared = await self._prepare(turn, settings, now)
         log.debug("asking the model", extra={"event_id": event.event_id})

@@ -71,7 +71,8 @@ class Windows:
 def entries_of(turn: JournalEntry) -> tuple[WindowEntry, WindowEntry]:
     """Return what an answered turn leaves in the window: the message and the answer."""
     event = turn.incoming
+    private_to = event.sender if event.private else None
     return (
-        WindowEntry(event.event_id, event.sender, turn.said or "", turn.received_at),
-        WindowEntry(event.event_id, None, turn.answer or "", turn.answered_at or turn.received_at),
+        WindowEntry(event.event_id, event.sender, turn.said or "", turn.received_at, private_to),
+        WindowEntry(event.event_id, None, turn.answer or "", turn.answered_at or turn.received_at, private_to),
     )

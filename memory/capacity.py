@@ -45,7 +45,8 @@ class Saved:
     """What came of an explicit save (P16, D9).
 
     new: False when an equal text was there already. protected: that one is protected from now on (D11). of_room: it is
-    on a room's list. forgotten: the memory that was forgotten to make room.
+    on a room's list. forgotten: the memory that was forgotten to make room. in_private: whoever asked was alone with the
+    bot then.
     """
 
     memory: Named
@@ -53,6 +54,7 @@ class Saved:
     protected: bool = False
     of_room: bool = False
     forgotten: Named | None = None
+    in_private: bool = False
 
 
 def capacity_of(scope: ScopeKind, settings: MemorySettings) -> int | None:

@@ -274,10 +274,12 @@ class Given:
 class WindowEntry:
     """One message of a conversation window: something said to the bot, or (`author` None) the bot's answer.
 
-    `event_id` is the event that was answered in both cases, so that taking back an event takes both.
+    `event_id` is the event that was answered in both cases, so that taking back an event takes both. private_to: who
+    was alone with the bot when it was said, None where others heard it.
     """
 
     event_id: str
     author: str | None
     text: str
     at: datetime
+    private_to: str | None = None

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
 from memory.settings import ContextSettings
-from memory.types import WindowEntry
+from memory.types import Conversation, WindowEntry
 
 _STEP = 4  # a trim makes room for one part in this many of each limit
 
@@ -74,7 +74,21 @@ def _answering_somebody(entries: tuple[WindowEntry, ...]) -> tuple[WindowEntry, 
 
 def without(window: Window, event_id: str) -> Window:
     """Take back an event that was redacted or edited, with the bot's answer to it; nothing else moves."""
-    kept = tuple(entry for entry in window.entries if entry.event_id != event_id)
+    return _with(window, (entry for entry in window.entries if entry.event_id != event_id))
+
+
+def known_in(window: Window, place: Conversation) -> Window:
+    """Return what of a window may be used in a conversation: what was said in private only by who is alone there again.
+
+    Whoever came in later did not hear it, and with an encrypted room's history cannot read it either (D8).
+    """
+    alone = place.asker if place.private else None
+    return _with(window, (entry for entry in window.entries if entry.private_to in (None, alone)))
+
+
+def _with(window: Window, entries: Iterable[WindowEntry]) -> Window:
+    """Return a window with these of its entries, and without the participants who lose their last one by it."""
+    kept = tuple(entries)
     gone = {entry.author for entry in window.entries} - {entry.author for entry in kept}
     return Window(kept, tuple(user for user in window.participants if user not in gone))
 

@@ -15,10 +15,10 @@ RETURNING promoting_passes
 """
 
 
+# Commands of one person in two rooms may end in another order than they came.
 _FORGET_THROUGH = """
-INSERT INTO user_state (user_id, forgotten_through) SELECT ?, seq FROM journal WHERE event_id = ?
-ON CONFLICT (user_id) DO UPDATE SET forgotten_through = excluded.forgotten_through
-RETURNING forgotten_through
+INSERT INTO user_state (user_id, forgotten_through) VALUES (?, ?)
+ON CONFLICT (user_id) DO UPDATE SET forgotten_through = max(forgotten_through, excluded.forgotten_through)
 """
 
 
@@ -55,8 +55,11 @@ class UserRows:
 
     async def forget_through(self, user_id: str, event_id: str) -> int:
         """Note that nothing said up to this event is to be learned any more (P20); return its journal number."""
-        row = await self._sql.row(_FORGET_THROUGH, user_id, event_id)
-        return 0 if row is None else int(row[0])
+        row = await self._sql.row("SELECT seq FROM journal WHERE event_id = ?", event_id)
+        if row is None:
+            return 0
+        await self._sql.run(_FORGET_THROUGH, user_id, row[0])
+        return int(row[0])
 
     async def forgotten_through(self, user_id: str) -> int:
         """Return the journal number up to which nothing is to be learned any more, 0 when there is none (P20)."""

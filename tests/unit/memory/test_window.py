@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.settings import ContextSettings
-from memory.types import WindowEntry
-from memory.window import Window, extend, owners_today, participants, present, without
+from memory.types import Conversation, WindowEntry
+from memory.window import Window, extend, known_in, owners_today, participants, present, without
 from tests.unit.memory.build import BAU, IVO, JUNO, NOON, TODAY, day, said
 
 EVERYBODY = frozenset({JUNO, BAU, IVO})
@@ -91,6 +91,16 @@ def test_taking_back_an_event_takes_its_answer_and_an_author_who_said_nothing_el
     window = extend(Window(), [said(1, BAU), said(1, None), said(2, JUNO)], SETTINGS, NOON, EVERYBODY)
     assert without(window, "$1") == Window((said(2, JUNO),), (JUNO,))
     assert without(window, "$unknown") == window
+
+
+def test_d8_what_was_said_in_private_is_known_only_to_who_is_alone_there_again() -> None:
+    secret = WindowEntry("$1", JUNO, "secret", NOON, private_to=JUNO)
+    told = WindowEntry("$1", None, "answer", NOON, private_to=JUNO)
+    heard = WindowEntry("$2", BAU, "hello", NOON)
+    window = Window((secret, told, heard), (JUNO, BAU))
+    assert known_in(window, Conversation("!a:hs", private=True, asker=JUNO)) == window
+    for private, asker in ((False, JUNO), (False, BAU), (True, BAU)):
+        assert known_in(window, Conversation("!a:hs", private=private, asker=asker)) == Window((heard,), (BAU,))
 
 
 def test_d4_owners_are_those_who_wrote_in_the_window_on_this_date() -> None:
