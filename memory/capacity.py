@@ -45,8 +45,8 @@ class Saved:
     """What came of an explicit save (P16, D9).
 
     new: False when an equal text was there already. protected: that one is protected from now on (D11). of_room: it is
-    on a room's list. forgotten: the memory that was forgotten to make room. in_private: whoever asked was alone with the
-    bot then.
+    on a room's list. forgotten: the memory that was forgotten to make room. in_private: whoever asked was alone with
+    the bot then.
     """
 
     memory: Named
