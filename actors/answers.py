@@ -22,11 +22,15 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Private:
-    """What one person is told where nobody else reads it, on account of an event: words, a file or both."""
+    """What one person is told where nobody else reads it, on account of an event: words, a file or both.
+
+    secret: not to be said in the event's room where the direct room cannot be had.
+    """
 
     user_id: str
     markdown: str
     attachment: Attachment | None = None
+    secret: bool = True
 
 
 def private_of(told: Told, user_id: str) -> tuple[Private, ...]:
@@ -52,13 +56,13 @@ async def answering(
     To the bot's own arrival the answer is a word to the whole room.
     `line`: a notice under the answer, of what the bot did meanwhile (D12). `private` goes into the direct room of whom
     it is for, or into this one where nobody else hears it. Where that room cannot be had the answer goes out all the
-    same, and says so.
+    same, and says so, or says it here where it is no secret.
     Rows already there, from a run that was cut off, are left as they are.
     """
     notes = [(note, await _private_room(parts, event, note.user_id)) for note in private]
-    if any(room is None for _, room in notes):
-        unsent = parts.speaker(event.room_id)("private-unreachable")
-        markdown, line = (_under(markdown, unsent), line) if notice else (markdown, _under(line, unsent))
+    for note in (note for note, room in notes if room is None):
+        said = parts.speaker(event.room_id)("private-unreachable") if note.secret else note.markdown
+        markdown, line = (_under(markdown, said), line) if notice else (markdown, _under(line, said))
     recipient = None if event.kind is IncomingKind.JOINED else event.sender
     answer = Answer(event.room_id, event.event_id, recipient, markdown, event.thread_root, notice)
     rows = await _rows(parts, answer)

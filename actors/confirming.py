@@ -16,14 +16,18 @@ Notices = Literal["room", "private", "off"]  # `memory.notices`
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """Markdown for the room and for the caller's direct room with the bot; "" where nothing is said there."""
+    """Markdown for the room and for the caller's direct room with the bot; "" where nothing is said there.
+
+    secret: what is told in private holds what the room may not see.
+    """
 
     room: str = ""
     private: str = ""
+    secret: bool = True
 
     def privately(self, user_id: str) -> tuple[Private, ...]:
         """Return what this person is told where nobody else reads it."""
-        return (Private(user_id, self.private),) if self.private else ()
+        return (Private(user_id, self.private, secret=self.secret),) if self.private else ()
 
 
 def notice(say: Speaker, saved: Saved, notices: Notices, *, private: bool) -> Confirmation:
@@ -51,7 +55,7 @@ def forgotten_notice(say: Speaker, ids: Iterable[int], notices: Notices, *, priv
 
 def refusal_notice(told: str, notices: Notices, *, private: bool) -> Confirmation:
     """Return why a full list takes nothing more; the one who asked is told so whatever `memory.notices` says (D10)."""
-    return _placed(told, notices, private=private)
+    return replace(_placed(told, notices, private=private), secret=False)
 
 
 def _placed(told: str, notices: Notices, *, private: bool) -> Confirmation:

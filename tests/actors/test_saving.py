@@ -173,6 +173,15 @@ async def test_d10_a_refusal_goes_to_the_direct_room_where_notices_are_private(b
     assert lines(bot, bot.matrix.direct[JUNO]) == [bot.parts.speaker(ROOM)("list-full-personal", n=3, capacity=3)]
 
 
+async def test_d10_the_asker_hears_a_refusal_in_the_room_where_no_direct_room_can_be_had(bot: Bot) -> None:
+    """It holds no memory's text, so that nothing keeps it from the room (D10: always told to the one who asked)."""
+    bot.settings.rules = MemorySettings(capacity_personal=3, notices="private")
+    bot.matrix.unreachable.add(JUNO)
+    await lay_down(bot, "Plays the lute", "Has a canoe", "Owns a loom", unused_days=0)
+    await asked(bot, saves("Likes tea"))
+    assert lines(bot) == [bot.parts.speaker(ROOM)("list-full-personal", n=3, capacity=3)]
+
+
 async def test_d13_a_full_list_refuses_while_decay_is_off(bot: Bot) -> None:
     bot.settings.rules = MemorySettings(capacity_personal=3, decay_enabled=False)
     await lay_down(bot, "Plays the lute", "Has a canoe", "Owns a loom")
