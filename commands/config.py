@@ -59,7 +59,7 @@ async def reset(command: ConfigReset, order: Order) -> str:
 def _config(order: Order, *, room: bool = False) -> Configuring:
     """Return what settings are set with. Raises Refused for callers who may not."""
     if not (order.caller.admin or (room and order.caller.changes_state)):
-        raise _for_admins(order)
+        raise _for_admins(order) if room else Refused("config-for-admins", who=order.say(ADMINS.label))
     if order.config is None:
         raise config_texts.nowhere()
     return order.config

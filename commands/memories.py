@@ -32,7 +32,8 @@ handlers = Handlers()
 async def list_mine(command: ListMine, order: Order) -> str:
     """List the caller's memories usable here and count the others (D18)."""
     found = await order.system.ask(order.me, ListMemories(order.caller.conversation, order.caller.heard))
-    return texts.listing(order.say, found.shown, found.hidden, order.memory)
+    persona = order.caller.conversation.persona
+    return texts.listing(order.say, found.shown, found.hidden, order.memory, persona=persona)
 
 
 @handlers.on(ShowMine)

@@ -15,7 +15,8 @@ handlers = Handlers()
 async def list_room(command: ListRoom, order: Order) -> str:
     """List what the bot remembers about this room, as far as it may be shown here (D8)."""
     found = await order.system.ask(order.here, ListMemories(order.caller.conversation, order.caller.heard))
-    return texts.listing(order.say, found.shown, found.hidden, order.memory, texts.ROOM)
+    persona = order.caller.conversation.persona
+    return texts.listing(order.say, found.shown, found.hidden, order.memory, texts.ROOM, persona=persona)
 
 
 @handlers.on(ShowRoom)

@@ -114,6 +114,15 @@ def nothing_for(make: Callable[[], V]) -> Reader[V]:
     return read
 
 
+def list_for(make: Callable[[], V]) -> Reader[V]:
+    """Return the reader of a command that lists: without arguments, or with the word `list`."""
+
+    def read(text: str) -> V | None:
+        return None if text and text.casefold() != "list" else make()
+
+    return read
+
+
 def read_limit(text: str) -> LimitMine | TooManyIds | None:
     """Read ids and `here` or `off`, which may stand before or after them."""
     words = text.replace(",", " ").split()

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from memory.decay import rest_after
 from memory.settings import MemorySettings
-from memory.types import Conversation, Memory, ScopeKind, Source
+from memory.types import Conversation, Memory, Persona, ScopeKind, Source
 from texts.catalogue import Speaker
 from texts.markdown import escape
 
@@ -16,6 +16,7 @@ _WORDS_NAMED = 10
 _WORD_LENGTH = 30
 _RUN = 3  # from so many ids in a row on they are named as a range
 _TWICE = 2
+_DEFAULT_PERSONA = Persona().name
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +44,33 @@ ROOM = Wording(
 
 
 def listing(
-    say: Speaker, memories: Sequence[Memory], hidden: int, settings: MemorySettings, whose: Wording = MINE
+    say: Speaker,
+    memories: Sequence[Memory],
+    hidden: int,
+    settings: MemorySettings,
+    whose: Wording = MINE,
+    *,
+    persona: str = _DEFAULT_PERSONA,
 ) -> str:
-    """Say what is remembered and may be shown here, and how much more there is (D18)."""
+    """Say what is remembered and may be shown here, and how much more there is (D18).
+
+    persona: the current one; memories of others are marked, since they are not used now.
+    """
     if not memories and not hidden:
         return say(whose.none)
     head = say(whose.listed, n=len(memories)) if memories else say(whose.none_here)
-    shown = "\n".join(f"- {_line(say, memory, rest_after(settings))}" for memory in memories)
+    shown = "\n".join(f"- {_line(say, memory, rest_after(settings), persona)}" for memory in memories)
     more = say(whose.hidden, n=hidden) if hidden else ""
     return "\n\n".join(part for part in (head, shown, more) if part)
 
 
-def _line(say: Speaker, memory: Memory, rest_after_days: int | None) -> str:
+def _line(say: Speaker, memory: Memory, rest_after_days: int | None, persona: str) -> str:
     """Show one memory. `rest_after_days` None: memories do not rest (D13)."""
     values = {"id": str(memory.id), "date": str(memory.created_at.date()), "text": escape(memory.text)}
-    return say("memory-resting" if _rests(memory, rest_after_days) else "memory-active", **values)
+    line = say("memory-resting" if _rests(memory, rest_after_days) else "memory-active", **values)
+    if memory.scope is ScopeKind.GLOBAL or memory.persona == persona:
+        return line
+    return f"{line} {say('memory-other-persona', persona=escape(memory.persona))}"
 
 
 def _rests(memory: Memory, rest_after_days: int | None) -> bool:
@@ -77,9 +90,7 @@ def shown(say: Speaker, memory: Memory, conversation: Conversation, settings: Me
         _matched(say, memory),
         say("shown-protected" if memory.protected else "shown-unprotected"),
         *_visibility(say, memory, conversation, settings),
-        say("shown-global")
-        if memory.scope is ScopeKind.GLOBAL
-        else say("shown-persona", persona=escape(memory.persona)),
+        _persona(say, memory),
     )
     return f"**#{memory.id}** {escape(memory.text)}\n\n" + "\n".join(f"- {fact}" for fact in facts)
 

@@ -14,7 +14,7 @@ from commands.config_arguments import (
     read_room_config_reset,
 )
 from commands.context_arguments import read_forget, read_persona, read_privacy
-from commands.memory_arguments import id_for, ids_for, nothing_for, read_limit, read_tag, wording_for
+from commands.memory_arguments import id_for, ids_for, list_for, nothing_for, read_limit, read_tag, wording_for
 from commands.memory_values import (
     CleanMine,
     CleanRoom,
@@ -87,7 +87,8 @@ TABLE: Table = (
         "",
         ANYONE,
         "help-memories",
-        nothing_for(ListMine),
+        list_for(ListMine),
+        aliases=("memory",),
         below=(
             Row("show", "ID", ANYONE, "help-memories-show", id_for(ShowMine)),
             Row("add", "TEXT", ANYONE, "help-memories-add", read_add),
@@ -115,7 +116,7 @@ TABLE: Table = (
                 "",
                 ANYONE,
                 "help-memories-room",
-                nothing_for(ListRoom),
+                list_for(ListRoom),
                 below=(
                     Row("show", "ID", ANYONE, "help-memories-room-show", id_for(ShowRoom)),
                     Row("add", "TEXT", EDITORS, "help-memories-room-add", read_add_to_room),

@@ -37,13 +37,15 @@ def _parts(say: Speaker, why: Why, room_id: str) -> Iterator[str]:
     if why.nothing:
         yield say("why-nothing")
         return
+    if all(each.recalled for each in why.memories) and (why.memories or not why.others):
+        yield say("why-about")
     for text_id, recalled in (("why-given", False), ("why-recalled", True)):
         some = [each for each in why.memories if each.recalled is recalled]
         if some:
             yield say(text_id, n=len(some))
             yield "\n".join(f"- {_line(say, each, why, room_id)}" for each in some)
     if why.others:
-        yield say("why-others", n=why.others)
+        yield say("why-others" if why.memories else "why-others-alone", n=why.others)
     if why.gone:
         yield say("why-gone", n=why.gone)
 

@@ -121,7 +121,7 @@ async def test_d8_limits_are_rooms_added_one_by_one_and_lifted_all_at_once(bot: 
     assert (await stored(bot, 1))[1] == replace(memory, rooms=(ROOM, ELSEWHERE))
     assert await answer(bot, "!memories", room="!third:hs") == (
         "I remember nothing about you that may be shown here.\n\n"
-        "1 more is private: ask in a direct room with me to see all."
+        "1 more is private or not meant for here: ask in a direct room with me to see all."
     )
     assert await answer(bot, "!memories limit off 1", room="!third:hs") == "No longer limited to certain rooms: #1."
     assert await stored(bot, 1) == {1: memory}

@@ -85,7 +85,9 @@ async def test_of_other_people_only_how_many(bot: Bot) -> None:
     await bot.say("hello", sender=BAU)
     await bot.say("hello")
     told = await why(bot)
-    assert told == "Besides, it was given 1 memory of other people in the conversation."
+    assert (
+        told == "My last answer to you here was given 1 memory of other people in the conversation, and none of yours."
+    )
     assert "spiders" not in told
 
 
@@ -117,7 +119,7 @@ async def test_what_is_gone_meanwhile_is_counted(bot: Bot) -> None:
     gone = await remember(bot, "Plays chess")
     await bot.say("hello")
     await bot.say(f"!memories del {gone.id}")
-    assert await why(bot) == "1 memory it was given is gone since."
+    assert await why(bot) == "About my last answer to you here:\n\n1 memory it was given is gone since."
 
 
 async def test_each_thread_and_each_room_has_its_own_last_answer(bot: Bot) -> None:

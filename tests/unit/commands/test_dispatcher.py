@@ -165,6 +165,7 @@ async def test_clear_says_how_many() -> None:
         ("?memories clear all", "This is how to use it: `?memories clear`."),
         ("?ask", "This is how to use it: `?ask TEXT`."),
         ("?memories forget", "I have no such form. `?help memories` lists those there are."),
+        ("?memories room forget", "I have no such form. `?help memories room` lists those there are."),
         ("?memories limit 3", "This is how to use it: `?memories limit ID… here|off`."),
     ],
 )
@@ -174,20 +175,45 @@ async def test_misuse_is_refused_with_the_usage(text: str, usage: str) -> None:
     assert actor.asked == []
 
 
-async def test_help_shows_every_row_of_the_table_with_the_prefix_in_use() -> None:
+async def test_help_is_a_line_for_each_command_the_caller_may_give_and_names_the_forms_below() -> None:
     said = await run("?help", dispatcher(prefix="?"))
-    for row in TABLE:
-        for usage, form in lines(row, "?"):
-            assert f"- `{usage}` {Speaker()(form.help)}" in said
+    allowed = [row for row in TABLE if row.who.allows(ANA)]
+    assert len(said.splitlines()) == len(allowed) < len(TABLE), "!config is for others"
+    for line, row in zip(said.splitlines(), allowed, strict=True):
+        assert line.startswith(f"- `{f'?{row.name} {row.arguments}'.rstrip()}` {Speaker()(row.help)}")
+    assert "`undo`, `share`, `unshare`, `limit`" in said
+    assert "see `?help memories`." in said
 
 
-@pytest.mark.parametrize("topic", ["memories", "!memories", "MEMORIES", "memories del"])
-async def test_help_on_one_command_shows_its_forms_only(topic: str) -> None:
+@pytest.mark.parametrize("topic", ["memories", "!memories", "MEMORIES", "memories weather"])
+async def test_help_on_one_command_shows_it_and_the_forms_right_below(topic: str) -> None:
     said = await run(f"!help {topic}", dispatcher())
     assert said.splitlines()[0].startswith("- `!memories` ")
     memories = next(row for row in TABLE if row.name == "memories")
-    assert len(said.splitlines()) == len([*lines(memories, "!")])
+    assert len(said.splitlines()) == 1 + len(memories.below)
     assert "Also: `delete`" in said
+    assert "see `!help memories room`." in said
+
+
+@pytest.mark.parametrize(
+    ("topic", "usages"),
+    [
+        ("memories del", ["!memories del ID…"]),
+        ("memory delete 3", ["!memories del ID…"]),
+        ("!Memories room add", ["!memories room add TEXT"]),
+        ("config room", ["!config room [KEY [VALUE]]", "!config room reset KEY"]),
+    ],
+)
+async def test_help_on_a_form_shows_that_form(topic: str, usages: list[str]) -> None:
+    said = await run(f"!help {topic}", dispatcher())
+    assert [line.split("`")[1] for line in said.splitlines()] == usages
+
+
+async def test_every_row_of_the_table_is_found_by_help() -> None:
+    for row in TABLE:
+        for usage, form in lines(row, "!"):
+            words = usage.removesuffix(form.arguments)
+            assert (await run(f"!help {words}", dispatcher())).startswith(f"- `{usage}` {Speaker()(form.help)}")
 
 
 async def test_help_on_what_is_no_command_is_refused() -> None:
@@ -223,7 +249,8 @@ async def test_every_answer_is_in_the_language_of_the_room(text: str) -> None:
 async def test_names_of_commands_and_their_arguments_are_the_same_in_every_language() -> None:
     for row in TABLE:
         for usage, form in lines(row, "!"):
-            assert f"- `{usage}` {Speaker('de')(form.help)}" in await run("!help", dispatcher(language="de"))
+            said = await run(f"!help {usage.removesuffix(form.arguments)}", dispatcher(language="de"))
+            assert said.startswith(f"- `{usage}` {Speaker('de')(form.help)}")
 
 
 async def test_values_in_a_refusal_are_in_the_language_of_the_room_too() -> None:

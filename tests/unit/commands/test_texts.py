@@ -76,8 +76,16 @@ def test_d18_a_listing_shows_id_state_date_and_text_and_counts_the_private_ones(
         "I remember 2 things about you:\n\n"
         "- **#3** (active, saved 2026-03-01) Her cat is named Mochi\n"
         "- **#5** (resting, saved 2026-03-01) Plays \\*chess\\*\n\n"
-        "2 more are private: ask in a direct room with me to see all."
+        "2 more are private or not meant for here: ask in a direct room with me to see all."
     )
+
+
+def test_d18_a_listing_marks_what_is_kept_for_another_persona() -> None:
+    everywhere = replace(MOCHI, scope=ScopeKind.GLOBAL)
+    said = texts.listing(SAY, (MOCHI, replace(MOCHI, id=4, persona="pirate"), everywhere), 0, RULES, persona="pirate")
+    first, second, third = (line for line in said.splitlines() if line.startswith("- "))
+    assert first == "- **#3** (active, saved 2026-03-01) Her cat is named Mochi *(only as the persona default)*"
+    assert "persona" not in second + third
 
 
 def test_d13_without_decay_every_memory_is_active() -> None:
@@ -88,7 +96,7 @@ def test_d18_an_empty_listing_says_so_and_hides_no_number() -> None:
     assert texts.listing(SAY, (), 0, RULES) == "I remember nothing about you."
     assert texts.listing(SAY, (), 1, RULES) == (
         "I remember nothing about you that may be shown here.\n\n"
-        "1 more is private: ask in a direct room with me to see all."
+        "1 more is private or not meant for here: ask in a direct room with me to see all."
     )
 
 
