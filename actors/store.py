@@ -166,8 +166,8 @@ class OutboxTable(Protocol):
         """Blank the answer to an event: what was sent keeps its id alone, what was not is never sent; files go."""
         ...
 
-    async def answers(self, sent_event_id: str) -> str | None:
-        """Return the event of the same room that one of the bot's own events answers, None when it is not known."""
+    async def answers(self, sent_event_id: str, room_id: str) -> str | None:
+        """Return the event that one of the bot's own answers, both of this room; None when it is not known."""
         ...
 
     async def prune(self, before: datetime) -> int:

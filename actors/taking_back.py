@@ -29,7 +29,7 @@ class TakingBack:
         event = entry.incoming
         async with self._parts.store.transaction() as tables:
             target = await tables.journal.get(event.target or "")
-            answers = None if target is not None else await tables.outbox.answers(event.target or "")
+            answers = None if target is not None else await tables.outbox.answers(event.target or "", event.room_id)
         if answers is not None and event.kind is IncomingKind.REDACTION:
             await self._take_back_answer(entry, answers)
             return None

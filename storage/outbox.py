@@ -26,7 +26,7 @@ AND txn_id IN (SELECT txn_id FROM attachments)
 """
 # A word said elsewhere on account of an event is no answer to it that the room of the event could take back.
 _ANSWERS = """
-SELECT event_id FROM outbox WHERE sent_event_id = ?
+SELECT event_id FROM outbox WHERE sent_event_id = ? AND room_id = ?
 AND NOT EXISTS (SELECT 1 FROM journal WHERE journal.event_id = outbox.event_id AND journal.room_id <> outbox.room_id)
 """
 _RETRACT = """
@@ -91,9 +91,9 @@ class OutboxRows:
         await self._sql.run(_RETRACT, event_id)
         await self._files.drop_of(event_id)
 
-    async def answers(self, sent_event_id: str) -> str | None:
-        """Return the event of the same room that one of the bot's own events answers, None when it is not known."""
-        row = await self._sql.row(_ANSWERS, sent_event_id)
+    async def answers(self, sent_event_id: str, room_id: str) -> str | None:
+        """Return the event that one of the bot's own answers, both of this room; None when it is not known."""
+        row = await self._sql.row(_ANSWERS, sent_event_id, room_id)
         return None if row is None else str(row[0])
 
     async def prune(self, before: datetime) -> int:

@@ -149,5 +149,6 @@ async def test_a_word_said_elsewhere_on_account_of_an_event_is_no_answer_its_roo
         await tables.outbox.add([here, elsewhere])
         await tables.outbox.sent(here.txn_id, "$here")
         await tables.outbox.sent(elsewhere.txn_id, "$elsewhere")
-        assert await tables.outbox.answers("$here") == event.event_id
-        assert await tables.outbox.answers("$elsewhere") is None
+        assert await tables.outbox.answers("$here", event.room_id) == event.event_id
+        assert await tables.outbox.answers("$here", "!direct:x") is None
+        assert await tables.outbox.answers("$elsewhere", "!direct:x") is None

@@ -60,7 +60,7 @@ async def test_no_hot_statement_scans_a_table(database: Database) -> None:
         await tables.journal.record(build.batch(event, undecryptable=(late,)), [event], [], NOW)
         await tables.journal.known([event.event_id])
         await tables.journal.welcomed(build.ROOM, NOW, event.event_id)
-        await tables.outbox.answers("$sent")
+        await tables.outbox.answers("$sent", build.ROOM)
         await tables.outbox.retract("$e")
         await tables.users.forgotten_through("@a:hs")
         await tables.journal.waiting(build.ROOM, "session")
