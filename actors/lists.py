@@ -35,6 +35,7 @@ class MemoryList:
         self._without_vector: set[int] = set()
         self._usable: dict[tuple[Conversation, MemorySettings, Privacy], tuple[int, ...] | None] = {}
         self._with_tags: tuple[int, ...] | None = None
+        self.used_at = parts.clock.now()
 
     async def load(self) -> None:
         """Read the list and its vectors from storage."""
@@ -181,6 +182,7 @@ class Lists:
             await fresh.load()
             self._loaded[key] = fresh
             self._embed_missing()
+        self._loaded[key].used_at = self._parts.clock.now()
         return self._loaded[key]
 
     async def score(self, key: ListKey, request: Score, privacy: Privacy) -> ListScore:
@@ -277,6 +279,12 @@ class Lists:
         if embedder is not None and embedded.vectors:
             async with self._parts.store.transaction() as tables:
                 await tables.memories.put_vectors(embedder.model_id, embedded.vectors)
+            self._parts.metrics.memories("embedded", len(embedded.vectors))
+
+    def unload_idle(self, before: datetime) -> None:
+        """Let go of the lists that were last used before a moment."""
+        for key in [each.key for each in self.loaded if each.used_at < before]:
+            self._loaded.pop(key).unload()
 
     def unload(self) -> None:
         """Let go of every index."""

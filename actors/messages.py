@@ -80,6 +80,13 @@ class Embedded:
     refused: frozenset[int] = frozenset()
 
 
+@dataclass(frozen=True, slots=True)
+class UnloadIdle:
+    """Let go of the lists that were last used before a moment; they are read again when they are needed."""
+
+    before: datetime
+
+
 # --- saving and the commands on memories --------------------------------------------------------------------------
 
 

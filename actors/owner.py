@@ -9,7 +9,7 @@ from actors.cleaning import Cleaning
 from actors.cleanup_messages import CleanUp, CleanupAnswered
 from actors.lists import Lists, MemoryList
 from actors.memories import MemoryDesk
-from actors.messages import Embedded, ListScore, OfMemories, SaveMemory, Score, Settled
+from actors.messages import Embedded, ListScore, OfMemories, SaveMemory, Score, Settled, UnloadIdle
 from actors.parts import Parts
 from actors.runtime import Context
 from actors.saving import Saving
@@ -48,6 +48,8 @@ class ListOwner(Actor):
                 self.lists.follow(settlement)
             case Embedded():
                 await self.lists.take_vectors(message)
+            case UnloadIdle(before):
+                self.lists.unload_idle(before)
             case OfMemories():
                 return await self.desk.answer(message)
             case CleanUp():

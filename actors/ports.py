@@ -70,7 +70,7 @@ TurnOutcome = Literal["answered", "failed", "error"]
 Stage = Literal["embed", "score", "settle", "prompt", "own", "store"]
 PassOutcome = Literal["applied", "failed", "dropped", "skipped"]
 CleanupOutcome = Literal["applied", "nothing", "rejected", "failed", "dropped"]
-Change = Literal["promoted", "saved", "recalled", "deleted", "forgotten"]
+Change = Literal["promoted", "saved", "recalled", "deleted", "forgotten", "embedded"]
 SendOutcome = Literal["sent", "retried", "kept", "refused"]
 QuotaKind = Literal["user", "room"]
 
@@ -95,7 +95,9 @@ class Metrics(Protocol):
         ...
 
     def memories(self, change: Change, count: int) -> None:
-        """Count memories that were promoted, saved on request, recalled (D6), deleted by a person or forgotten (D9)."""
+        """Count memories that were promoted, saved on request, recalled (D6), deleted by a person, forgotten (D9), or
+        embedded after they were saved (D17).
+        """
         ...
 
     def send(self, outcome: SendOutcome) -> None:

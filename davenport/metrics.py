@@ -86,7 +86,17 @@ TABLE = (
         "Cleanups by how they ended: applied, nothing to do, rejected (P15), failed, dropped (P20).",
         ("outcome",),
     ),
-    Metric("davenport_memories_total", "counter", "Memories by what happened to them.", ("change",)),
+    Metric(
+        "davenport_memories_total",
+        "counter",
+        "Memories by what happened to them; embedded: after they were saved (D17).",
+        ("change",),
+    ),
+    Metric(
+        "davenport_memories_without_vector",
+        "gauge",
+        "Memories still to be embedded with the model in use (D17); -1 before the first count and without an embedder.",
+    ),
     Metric("davenport_embedding_seconds", "histogram", "How long one call of the embedder took."),
     Metric("davenport_embedded_texts_total", "counter", "Texts that were embedded."),
     Metric("davenport_embedding_errors_total", "counter", "Calls of the embedder that failed (D7)."),
@@ -186,6 +196,7 @@ class PrometheusMetrics:
         """Return the page for Prometheus, gauges as they stand now. Raises StorageError."""
         rows, oldest = await panel.outbox()
         depths = () if panel.system is None else panel.system.depths
+        left = None if panel.sweep is None else panel.sweep.left
         kinds = Tally(address.kind for address in (() if panel.system is None else panel.system.cells))
         now = {
             "davenport_outbox_rows": rows,
@@ -194,6 +205,7 @@ class PrometheusMetrics:
             "davenport_rooms": 0 if panel.gateway is None else panel.gateway.rooms,
             "davenport_mailbox_messages": sum(depths),
             "davenport_mailbox_fullest": max(depths, default=0),
+            "davenport_memories_without_vector": -1 if left is None else left,
         }
         for name, value in now.items():
             self._gauges[name].set(value)

@@ -11,6 +11,7 @@ from time import monotonic
 from actors.ports import Embedder
 from actors.runtime import ActorSystem
 from actors.store import Store, Tables
+from actors.sweep import Progress
 from davenport.day import DayTurn
 from davenport.settings import Settings
 from llm.client import AnthropicModel
@@ -35,6 +36,7 @@ class Panel:
     system: ActorSystem | None = None
     model: AnthropicModel | None = None
     embedder: Embedder | None = None
+    sweep: Progress | None = None
     day: DayTurn | None = None
 
     @property

@@ -113,7 +113,20 @@ class JournalSection(Section):
 
     live: ClassVar[bool] = True
     retention_days: int = Field(
-        default=7, ge=1, le=3650, description="Days for which the texts of answered messages are kept."
+        default=7,
+        ge=1,
+        le=3650,
+        description="Days for which the texts of answered messages are kept; longer where context.timeout_minutes is.",
+    )
+    event_ids_days: int = Field(
+        default=400,
+        ge=1,
+        le=3650,
+        description="Days for which id, room, sender and time are kept of events that nothing was done on. What the "
+        "bot acted on keeps them for good, so that it never does so twice.",
+    )
+    usage_days: int = Field(
+        default=400, ge=31, le=3650, description="Days for which it is kept what each call of the model took."
     )
 
 

@@ -189,6 +189,13 @@ class EmbeddingsSection(Section):
         le=16_384,
         description="Numbers in a vector, for models that let one choose; not set: what the model gives.",
     )
+    background_per_minute: int = Field(
+        default=6000,
+        ge=1,
+        le=1_000_000,
+        description="Memories embedded in a minute at most in the background, after a change of the model (D17). Lists "
+        "in use do not wait for it.",
+    )
 
     @field_validator("model")
     @classmethod
@@ -199,6 +206,6 @@ class EmbeddingsSection(Section):
 
     def client(self) -> EmbeddingSettings:
         """Return the values as the embedders read them."""
-        values = self.model_dump(exclude={"api_key_file"})
+        values = self.model_dump(exclude={"api_key_file", "background_per_minute"})
         values["api_key"] = self.api_key or SecretStr("")
         return EmbeddingSettings(**values)

@@ -60,8 +60,15 @@ def _embedder(panel: Panel) -> Json:
     embedder = panel.embedder
     provider = panel.settings.embeddings.provider
     if embedder is None:
-        return {"provider": provider, "model_id": None, "dim": None}
-    return {"provider": provider, "model_id": embedder.model_id, "dim": embedder.dim}
+        return {"provider": provider, "model_id": None, "dim": None, "embedded": None, "left": None}
+    sweep = panel.sweep
+    return {
+        "provider": provider,
+        "model_id": embedder.model_id,
+        "dim": embedder.dim,
+        "embedded": None if sweep is None else sweep.done,
+        "left": None if sweep is None else sweep.left,
+    }
 
 
 def as_text(found: Mapping[str, Any]) -> str:
@@ -74,7 +81,7 @@ def as_text(found: Mapping[str, Any]) -> str:
         "outbox": _outbox_line(found["outbox"]),
         "day turn": found["day_turn"]["last"] or "none yet",
         "model": _model_line(found["model"]),
-        "embedder": found["embedder"]["model_id"] or f"none ({found['embedder']['provider']})",
+        "embedder": _embedder_line(found["embedder"]),
         "memory": f"{counts['memories']} memories, {counts['candidates']} candidates, {counts['users']} users",
     }
     head = f"davenport {found['version']}, {found['state']} for {_span(found['uptime_seconds'])}"
@@ -104,6 +111,14 @@ def _model_line(model: Mapping[str, Any] | None) -> str:
         return "no key"
     asked = f"{model['assistant_model']} and {model['memory_model']} at {model['base_url']} ({model['provider']})"
     return f"{asked}, breaker {model['breaker']['state']}"
+
+
+def _embedder_line(embedder: Mapping[str, Any]) -> str:
+    if embedder["model_id"] is None:
+        return f"none ({embedder['provider']})"
+    if not embedder["left"]:
+        return str(embedder["model_id"])
+    return f"{embedder['model_id']}, {embedder['embedded']} memories embedded anew, {embedder['left']} left"
 
 
 def _ago(seconds: float | None) -> str:

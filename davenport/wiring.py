@@ -8,25 +8,25 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from datetime import UTC
+from datetime import UTC, datetime
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.cron import CronTrigger
 from apscheduler.triggers.interval import IntervalTrigger
 from pydantic import SecretStr
 
-from actors.embedding import sweeping
 from actors.outbox import OutboxActor
 from actors.parts import Parts
 from actors.room import RoomActor
 from actors.runtime import ActorSystem
 from actors.spending import Spending
+from actors.sweep import sweeping
 from actors.user import UserActor
 from commands.dispatcher import CommandDispatcher
 from davenport import control, web
 from davenport.bot import Bot
 from davenport.clock import SystemClock
-from davenport.day import DayTurn
+from davenport.day import DayTurn, Keeping
 from davenport.in_force import InForce
 from davenport.metrics import MeasuredEmbedder, MeasuredModel, PrometheusMetrics
 from davenport.overrides import ChatSettings
@@ -121,8 +121,9 @@ async def opened(
             "outbox": lambda context: OutboxActor(context, parts),
         }
         stack.push_async_callback(system.close)
-        await stack.enter_async_context(sweeping(parts, system))
-        day = panel.day = DayTurn(parts.store, retention_days=settings.journal.retention_days)
+        pace = settings.embeddings.background_per_minute
+        panel.sweep = await stack.enter_async_context(sweeping(parts, system, per_minute=pace))
+        day = panel.day = DayTurn(store, system, Keeping.of(settings))
         await day.recall()
         await day.forget_taken(clock.now())
         stack.callback(_scheduled(day, clock).shutdown, wait=False)
@@ -178,7 +179,7 @@ def _follower(
         source.use(settings)
         dispatcher.use_prefix(settings.matrix.command_prefix)
         gateway.ignore(settings.matrix.ignore_users)
-        day.keep(settings.journal.retention_days)
+        day.keep(Keeping.of(settings))
         model.use(settings.llm.client())
         spending.use(settings.llm.budget())
 
@@ -227,18 +228,25 @@ async def _model(settings: LlmSettings, clock: Clock, admit: Admit, spent: Spent
 
 
 def _scheduled(day: DayTurn, clock: Clock) -> AsyncIOScheduler:
-    """Start the job of 00:00 UTC (D16), and the one of every minute: late or missed runs are made up for by one."""
+    """Start the job of 00:00 UTC (D16), and the one of every minute: late or missed runs are made up for by one.
+
+    A midnight at which the bot was off, or the job failed, is made up for by the job of every minute, which first runs
+    at once.
+    """
 
     async def job() -> None:
         await day.day_turn(clock.now())
 
     async def forget() -> None:
         await day.forget_taken(clock.now())
+        await day.catch_up(clock.now())
 
     scheduler = AsyncIOScheduler(timezone=UTC)
     midnight = CronTrigger(hour=0, minute=0, timezone=UTC)
     scheduler.add_job(job, midnight, misfire_grace_time=None, coalesce=True)
-    scheduler.add_job(forget, IntervalTrigger(minutes=1, timezone=UTC), misfire_grace_time=None, coalesce=True)
+    minute = IntervalTrigger(minutes=1, timezone=UTC)
+    now = datetime.now(UTC)
+    scheduler.add_job(forget, minute, misfire_grace_time=None, coalesce=True, next_run_time=now)
     scheduler.start()
     return scheduler
 

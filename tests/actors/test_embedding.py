@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -11,7 +12,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from actors.embedding import BATCH, Sweep
+from actors.embedding import BATCH
+from actors.sweep import Sweep
 from index.openai import OpenAiEmbedder
 from memory.errors import EmbeddingError
 from memory.model import ToolCall
@@ -69,7 +71,7 @@ async def embedded(bot: Bot, user: str = JUNO) -> list[str]:
 
 
 def sweep(bot: Bot) -> Sweep:
-    return Sweep(bot.parts, bot.system, pause_seconds=0)
+    return Sweep(bot.parts, bot.system, per_minute=math.inf)
 
 
 async def test_d17_saved_while_the_server_is_down_and_embedded_by_the_next_turn(

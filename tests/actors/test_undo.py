@@ -13,7 +13,7 @@ import pytest
 from actors import commanding
 from actors.memory_messages import MakeGlobal, MarkMemories, UndoLast
 from actors.messages import ClearMemories, DeleteMemories, EditMemory, EffectKey, ListScore, Request, Score
-from davenport.day import DayTurn
+from davenport.day import DayTurn, Keeping
 from memory.cleanup import CleanupAnswer, Merge
 from memory.errors import ActorFailed, Refused
 from memory.events import IncomingKind
@@ -295,7 +295,7 @@ async def test_an_old_wording_that_only_a_redacted_message_taught_is_gone_from_u
 async def test_deleted_texts_do_not_linger(bot: Bot) -> None:
     await given(bot)
     await answer(bot, "!memories del 1")
-    day = DayTurn(bot.store, retention_days=7)
+    day = DayTurn(bot.store, bot.system, Keeping())
     await day.forget_taken(bot.clock.now() + 10 * MINUTES)
     assert await kept(bot) is not None
     await day.forget_taken(bot.clock.now() + 10 * MINUTES + timedelta(seconds=1))

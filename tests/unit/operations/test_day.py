@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from actors.runtime import ActorSystem
 from davenport.clock import MovableClock
-from davenport.day import DayTurn
+from davenport.day import DayTurn, Keeping
 from davenport.wiring import _scheduled
 from memory.undo import KEPT_FOR, Taken
 from storage import Database
@@ -28,7 +29,7 @@ async def test_every_minute_what_is_too_old_to_be_undone_goes(tmp_path: Path) ->
     async with await Database.open(tmp_path) as store:
         async with store.transaction() as tables:
             await tables.undo.keep("@ana:hs", "$del", NOW, Taken(()))
-        scheduler = _scheduled(DayTurn(store, retention_days=7), clock)
+        scheduler = _scheduled(DayTurn(store, ActorSystem({}), Keeping()), clock)
         try:
             [job] = [each for each in scheduler.get_jobs() if each.name.endswith("forget")]
             assert job.trigger.interval == timedelta(minutes=1)
@@ -46,7 +47,7 @@ async def test_what_a_clock_that_was_wrong_dated_far_ahead_goes_too(tmp_path: Pa
     async with await Database.open(tmp_path) as store:
         async with store.transaction() as tables:
             await tables.undo.keep("@ana:hs", "$del", NOW, Taken(()))
-        day = DayTurn(store, retention_days=7)
+        day = DayTurn(store, ActorSystem({}), Keeping())
         await day.forget_taken(NOW - KEPT_FOR)
         assert await kept(store)
         await day.forget_taken(NOW - KEPT_FOR - timedelta(seconds=1))

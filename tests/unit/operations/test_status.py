@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from actors.actor import Actor, Address
 from actors.runtime import ActorSystem
 from davenport.clock import MovableClock
-from davenport.day import DayTurn
+from davenport.day import DayTurn, Keeping
 from davenport.panel import Panel
 from davenport.status import as_text, status
 from llm.client import AnthropicModel
@@ -36,7 +36,7 @@ async def test_a_bot_that_still_connects_says_so(panel: Panel) -> None:
 
 async def test_counts_outbox_and_actors_are_those_of_the_parts(panel: Panel) -> None:
     system = panel.system = ActorSystem({"room": Actor, "user": Actor})
-    panel.day = DayTurn(panel.store, retention_days=7)
+    panel.day = DayTurn(panel.store, system, Keeping())
     assert isinstance(panel.clock, MovableClock)
     await panel.day.day_turn(NOW)
     async with panel.store.transaction() as tables:
@@ -54,7 +54,7 @@ async def test_counts_outbox_and_actors_are_those_of_the_parts(panel: Panel) -> 
     assert found["counts"] == {"memories": 2, "candidates": 2, "users": 2}
     assert found["outbox"] == {"rows": 2, "oldest_seconds": 180.0}
     assert found["day_turn"] == {"last": NOW.isoformat()}
-    restarted = DayTurn(panel.store, retention_days=7)
+    restarted = DayTurn(panel.store, system, Keeping())
     await restarted.recall()
     assert restarted.last == NOW
     assert found["actors"]["by_kind"] == {"room": 1, "user": 1}
