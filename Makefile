@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SYSTEM_UV := $(shell command -v uv 2>/dev/null)
 UV := $(or $(SYSTEM_UV),$(BIN)/uv)
 
-.PHONY: setup demo test slow bench check lint types contracts pages lock clean
+.PHONY: setup demo test slow mutants bench check lint types contracts pages lock clean
 
 setup: $(VENV)/.ready
 
@@ -30,6 +30,10 @@ test: setup
 
 slow: setup
 	$(BIN)/python -m pytest -m slow
+
+# Breaks each rule of memory in a copy of the tree and shows that a test citing it fails there. RULES="P7 D9": only these.
+mutants: setup
+	$(BIN)/python -m tests.mutants.run $(RULES)
 
 # Takes a quarter of an hour and 5 GB in BENCH, which it removes again. Measure on a machine that does nothing else.
 BENCH ?= $(or $(TMPDIR),/tmp)/davenport-bench
@@ -57,6 +61,7 @@ contracts: setup
 
 pages: setup
 	$(BIN)/python -m davenport.pages
+	$(BIN)/python -m tests.mutants.run --write
 
 lock: setup
 	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes requirements/uv.in -o requirements/uv.txt
