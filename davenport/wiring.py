@@ -8,11 +8,7 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
 
-from apscheduler.schedulers.asyncio import AsyncIOScheduler
-from apscheduler.triggers.cron import CronTrigger
-from apscheduler.triggers.interval import IntervalTrigger
 from pydantic import SecretStr
 
 from actors.outbox import OutboxActor
@@ -32,6 +28,7 @@ from davenport.metrics import MeasuredEmbedder, MeasuredModel, PrometheusMetrics
 from davenport.overrides import ChatSettings
 from davenport.panel import Panel
 from davenport.reload import Reloader
+from davenport.schedule import scheduled
 from davenport.settings import Settings
 from davenport.settings_source import ConfiguredSettings
 from davenport.stored import StoredForMatrix
@@ -126,7 +123,7 @@ async def opened(
         day = panel.day = DayTurn(store, system, Keeping.of(settings))
         await day.recall()
         await day.forget_taken(clock.now())
-        stack.callback(_scheduled(day, clock).shutdown, wait=False)
+        stack.enter_context(scheduled(day, clock))
         gateway = panel.gateway = Gateway(
             client,
             StoredForMatrix(store),
@@ -225,30 +222,6 @@ async def _model(settings: LlmSettings, clock: Clock, admit: Admit, spent: Spent
         model = AnthropicModel(settings, admit=admit, spent=spent)
         stack.push_async_callback(model.aclose)
         yield model
-
-
-def _scheduled(day: DayTurn, clock: Clock) -> AsyncIOScheduler:
-    """Start the job of 00:00 UTC (D16), and the one of every minute: late or missed runs are made up for by one.
-
-    A midnight at which the bot was off, or the job failed, is made up for by the job of every minute, which first runs
-    at once.
-    """
-
-    async def job() -> None:
-        await day.day_turn(clock.now())
-
-    async def forget() -> None:
-        await day.forget_taken(clock.now())
-        await day.catch_up(clock.now())
-
-    scheduler = AsyncIOScheduler(timezone=UTC)
-    midnight = CronTrigger(hour=0, minute=0, timezone=UTC)
-    scheduler.add_job(job, midnight, misfire_grace_time=None, coalesce=True)
-    minute = IntervalTrigger(minutes=1, timezone=UTC)
-    now = datetime.now(UTC)
-    scheduler.add_job(forget, minute, misfire_grace_time=None, coalesce=True, next_run_time=now)
-    scheduler.start()
-    return scheduler
 
 
 def _password(settings: Settings) -> str | None:
