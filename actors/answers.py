@@ -50,6 +50,7 @@ async def answering(
     notice: bool = False,
     line: str = "",
     private: Sequence[Private] = (),
+    alone: bool = False,
 ) -> AsyncIterator[Tables]:
     """Open the transaction that answers an event; the caller notes in it what became of the event.
 
@@ -57,11 +58,16 @@ async def answering(
     `line`: a notice under the answer, of what the bot did meanwhile (D12). `private` goes into the direct room of whom
     it is for, or into this one where nobody else hears it. Where that room cannot be had the answer goes out all the
     same, and says so, or says it here where it is no secret.
+    alone: it was made for somebody alone with the bot; where another has joined meanwhile all of it is private (D8).
     Rows already there, from a run that was cut off, are left as they are.
     """
+    if alone and await _joined_meanwhile(parts, event):
+        private = (Private(event.sender, _under(markdown, line) if line else markdown), *private)
+        markdown, line, notice = parts.speaker(event.room_id)("private-no-more"), "", True
     notes = [(note, await _private_room(parts, event, note.user_id)) for note in private]
-    for note in (note for note, room in notes if room is None):
-        said = parts.speaker(event.room_id)("private-unreachable") if note.secret else note.markdown
+    unsent = [note for note, room in notes if room is None]
+    unreachable = parts.speaker(event.room_id)("private-unreachable")
+    for said in dict.fromkeys(unreachable if note.secret else note.markdown for note in unsent):
         markdown, line = (_under(markdown, said), line) if notice else (markdown, _under(line, said))
     recipient = None if event.kind is IncomingKind.JOINED else event.sender
     answer = Answer(event.room_id, event.event_id, recipient, markdown, event.thread_root, notice)
@@ -89,6 +95,15 @@ def transaction_id(event_id: str, part: int, label: str = "") -> str:
 
 def _under(said: str, more: str) -> str:
     return f"{said}\n\n{more}" if said else more
+
+
+async def _joined_meanwhile(parts: Parts, event: Incoming) -> bool:
+    """Whether others than the asker and the bot are in the room by now; as far as is known."""
+    try:
+        return len(await parts.matrix.members(event.room_id) - {event.sender}) > 1
+    except MatrixError as error:
+        log.warning("the members of %s cannot be had: %s", event.room_id, error)
+        return False
 
 
 async def _private_room(parts: Parts, event: Incoming, user_id: str) -> str | None:

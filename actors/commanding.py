@@ -30,9 +30,12 @@ class CommandRunner:
 
     async def run(self, event: Incoming, command: object, persona: str) -> None:
         """Carry out a command and answer it. `persona`: the room's current one. Raises Stopping."""
+        alone = False
         try:
             with following(event.event_id):
-                told = await self._parts.dispatcher.run(command, await self._caller(event, persona))
+                caller = await self._caller(event, persona)
+                alone = caller.conversation.private
+                told = await self._parts.dispatcher.run(command, caller)
         except Refused as refusal:
             told = Told(self._parts.speaker(self._room_id).refusal(refusal))
         except Stopping:
@@ -40,8 +43,9 @@ class CommandRunner:
         except Exception:
             log.exception("the command of %s failed", event.event_id)
             told = Told(self._parts.speaker(self._room_id)("internal-error"))
+        private = private_of(told, event.sender)
         async with answering(
-            self._parts, self._system, event, told.markdown, notice=True, private=private_of(told, event.sender)
+            self._parts, self._system, event, told.markdown, notice=True, private=private, alone=alone
         ) as tables:
             await tables.journal.finish(event.event_id, JournalState.LEARNED)
 

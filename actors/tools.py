@@ -70,7 +70,9 @@ class Toolbox:
     def notices(self) -> Confirmation:
         """What the bot says of the calls so far, whatever the model makes of them."""
         return Confirmation(
-            _joined(each.room for each in self._notices), _joined(each.private for each in self._notices)
+            _joined(each.room for each in self._notices),
+            _joined(each.private for each in self._notices),
+            secret=any(each.secret for each in self._notices if each.private),
         )
 
     async def run(self, call: ToolCall) -> ToolResult:

@@ -242,6 +242,7 @@ class TurnRunner:
                 reply.text,
                 line=notices.room,
                 private=notices.privately(event.sender),
+                alone=turn.conversation.private,
             ) as tables:
                 await tables.journal.answered(event.event_id, reply.text, JournalState.ANSWERED, now, given)
                 recorded = await self._parts.spending.of_reply(tables, event, reply.usage, now)
@@ -267,6 +268,7 @@ class TurnRunner:
             notice=True,
             line=notices.room,
             private=notices.privately(event.sender),
+            alone=turn.conversation.private,
         ) as tables:
             await tables.journal.finish(event.event_id, JournalState.FAILED)
             recorded = await self._parts.spending.of_reply(tables, event, usage, self._parts.clock.now())
