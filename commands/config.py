@@ -18,7 +18,12 @@ handlers = Handlers()
 async def choices(command: ConfigChosen, order: Order) -> str:
     """Say what is set in chat. Raises Refused."""
     config = _config(order, room=command.room)
-    return config_texts.chosen(order.say, config.chosen(order.room_id), room=command.room)
+    said = config_texts.chosen(order.say, config.chosen(order.room_id), room=command.room)
+    if not command.room:
+        return said
+    every = config.everything(order.room_id)
+    own = [one.key for one in every if one.room and one.settable and (order.caller.admin or not one.admins)]
+    return f"{said} {config_texts.of_room(order.say, own)}"
 
 
 @handlers.on(ConfigAll)

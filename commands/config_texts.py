@@ -63,6 +63,11 @@ def chosen(say: Speaker, found: ChosenSettings, *, room: bool) -> str:
     return "\n\n".join([*parts, say("config-how-room" if room else "config-how")])
 
 
+def of_room(say: Speaker, keys: Iterable[str]) -> str:
+    """Say which settings a room may have of its own."""
+    return say("config-of-room", keys=", ".join(map(code, keys)))
+
+
 def _lines(say: Speaker, settings: Iterable[ShownSetting], *, origin: bool = True) -> Iterator[str]:
     for setting in settings:
         where = f" ({say(setting.origin.value)})" if origin and setting.origin is not Origin.DEFAULT else ""

@@ -12,6 +12,8 @@ from memory.words import fold
 _MARK = "[:,：，、،՝]"
 _AFTER_NAME = re.compile(rf"\s?{_MARK}")
 _AFTER_AT = re.compile(rf"{_MARK}?(?=\s|$)")
+# Telephones put curly ones in by themselves.
+_APOSTROPHES = str.maketrans(dict.fromkeys("\u2019\u2018\u02bc`", "'"))
 _LONGER = 3  # a character may be written with up to so many, and an accent as one of its own
 
 
@@ -33,13 +35,17 @@ def without_name(text: str, names: Iterable[str]) -> str | None:
 
 def _ends(text: str, name: str) -> Iterator[int]:
     """Yield where a leading name may end in a text, whichever way its characters are composed and cased."""
-    wanted, longest = fold(name), min(len(text), _LONGER * len(name))
-    if not wanted or not fold(text[:longest]).startswith(wanted):
+    wanted, longest = _folded(name), min(len(text), _LONGER * len(name))
+    if not wanted or not _folded(text[:longest]).startswith(wanted):
         return
     for end in range(longest, 0, -1):
         part = text[:end]
-        if fold(part) == wanted and not part[-1].isspace() and not _composes(text[end : end + 1]):
+        if _folded(part) == wanted and not part[-1].isspace() and not _composes(text[end : end + 1]):
             yield end
+
+
+def _folded(text: str) -> str:
+    return fold(text).translate(_APOSTROPHES)
 
 
 def _composes(character: str) -> bool:

@@ -29,12 +29,15 @@ _ASKED_TO_REMEMBER = re.compile(
     r"|könntest du(?: dir)?|ok|okay|and|und|also|so|\w+,|@\S+)\s+){0,4}"
     r"(?:(?:remember|memori[sz]e|don'?t forget|make a note|note down|save|keep in mind|merke? dir"
     r"|vergiss(?: bitte)? nicht|speichere?|notiere?|behalte?)(?:\s+(?:bitte|please|this|it|das|für mich|for me))?\s*"
-    r"(?::|,?\s+(?:that|dass)\s|,\s*|\s+)|(?:bitte\s+)?merken\s*[:,]\s*(?:dass\s)?)(?P<what>.+)",
+    r"(?::|,\s*|\s+)|(?:bitte\s+)?merken\s*[:,]\s*)(?P<what>.+)",
     re.IGNORECASE | re.DOTALL,
 )
 _NOT_A_FACT = re.compile(
-    r"(?:when|how|what|who|where|why|if|whether|me|us|to|wann|wie|was|wer|wo|warum|ob|mich|als)\b", re.IGNORECASE
+    r"(?:when|how|what|who|where|why|if|whether|me|us|to|wann|wie|was|wer|wo|warum|ob|mich|als)\b"
+    r"|(?:that|this|it|das|dies|es)$",
+    re.IGNORECASE,
 )
+_THAT = re.compile(r"[,\s]*(?P<that>that|dass|daß)\s+", re.IGNORECASE)
 _FOR_THE_ROOM = re.compile(
     r",?\s*\b(?:(?:for|in) (?:this|the|our) (?:room|group|channel)|für (?:diesen|den) raum|für (?:diese|die) gruppe)\b",
     re.IGNORECASE,
@@ -113,10 +116,17 @@ def language_of(text: str) -> str:
 def facts_to_save(said: str) -> tuple[str, ...]:
     """Return what a message asks to remember, as facts where it states some, else in its own words."""
     asked = _ASKED_TO_REMEMBER.search(said[:_READ].replace("’", "'"))
-    if asked is None or _NOT_A_FACT.match(asked["what"]):
+    if asked is None:
         return ()
-    what = clean(_FOR_THE_ROOM.sub("", asked["what"])).strip(" .!?")
-    facts = facts_of(what) or facts_of(f"dass {what}")
+    what = clean(_FOR_THE_ROOM.sub("", asked["what"])).strip(" ,.!?")
+    that = _THAT.match(what)
+    what = what[that.end() :] if that else what
+    if _NOT_A_FACT.match(what):
+        return ()
+    forms = (what, f"dass {what}")  # after "dass" the verb stands at the end
+    if that and that["that"].casefold() != "that":
+        forms = forms[::-1]
+    facts = facts_of(forms[0]) or facts_of(forms[1])
     if facts:
         return facts[:MAX_SAVED]
     return () if blank(what) or len(what) > MAX_CHARACTERS else (what[:1].upper() + what[1:],)

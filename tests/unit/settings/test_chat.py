@@ -148,6 +148,9 @@ async def test_the_overview_says_what_is_set_here_and_counts_other_rooms(bot: Bo
         assert "1 more is set for another room." in said
         assert OTHER not in said
     room = await bot.run("!config room", admin=False, moderator=True)
+    assert "What can be set here: `bot.language`, `memory.enabled`, " in room
+    assert "memory.blacklist" not in room, "that is for admins (P1)"
+    assert "memory.blacklist" in await bot.run("!config room")
     assert "`memory.enabled` = `false`" in room
     assert "max_per_user" not in room
     assert "other" not in room
