@@ -30,6 +30,7 @@ from memory.visibility import Place, View, may_learn, usable
 
 log = logging.getLogger(__name__)
 
+_IDS_NAMED = 20
 _TOLD: dict[type[ModelError], str] = {  # ids of texts
     ModelKeyMissing: "model-key-missing",
     ModelPaused: "model-paused",
@@ -268,7 +269,8 @@ class Cleaning:
             case Rejected(reason, ids):
                 outcome = "rejected"
                 refusal = "cleanup-changed" if reason is Reason.CHANGED else "cleanup-rejected"
-                log.warning("the cleanup for %s is rejected, %s: %s", run.cause[0], reason.value, list(ids))
+                named = list(ids[:_IDS_NAMED])  # not all of very many: the model made them up
+                log.warning("the cleanup for %s is rejected, %s: %s", run.cause[0], reason.value, named)
             case text_id:
                 refusal = text_id
                 outcome = "dropped" if text_id in ("", self._forbidden) else "failed"

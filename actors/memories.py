@@ -16,6 +16,7 @@ from actors.memory_messages import MadeGlobal, MakeGlobal, Marked, MarkMemories,
 from actors.messages import Deleted, DeleteMemories, EditMemory, EffectKey, ListMemories, MemoryListing, OfMemories
 from actors.parts import Parts
 from actors.store import Tables
+from memory.capacity import refuse_too_many_global
 from memory.errors import Refused
 from memory.marking import applies, marked
 from memory.text import canonical, checked_text
@@ -174,7 +175,10 @@ class MemoryDesk:
     async def _globals(
         self, tables: Tables, ids: Iterable[int]
     ) -> tuple[tuple[Memory, ...], tuple[tuple[int, int], ...]]:
-        """Make own memories global; return those made, and ids with the global one that says the same already."""
+        """Make own memories global; return those made, and ids with the global one that says the same already.
+
+        Raises Refused where that would be too many.
+        """
         everything = {memory.id: memory for memory in await tables.memories.of_user(self._owner)}
         says = {canonical(each.text): each.id for each in everything.values() if each.scope is ScopeKind.GLOBAL}
         made, equal = [], []
@@ -186,6 +190,8 @@ class MemoryDesk:
                 made.append(await tables.memories.make_global(memory_id))
             else:
                 equal.append((memory_id, other))
+        if made:
+            refuse_too_many_global(len(made) + sum(each.scope is ScopeKind.GLOBAL for each in everything.values()))
         return tuple(made), tuple(equal)
 
     # --- whose ------------------------------------------------------------------------------------------------------

@@ -28,6 +28,9 @@ _REFUSALS = {  # ids of texts
     (ScopeKind.ROOM, _Why.DECAY_OFF): "list-full-room-decay-off",
     (ScopeKind.ROOM, _Why.NO_SEARCH): "list-full-room-no-search",
 }
+# No capacity counts a person's global memories, but all of them are sent wherever that person speaks: without a bound
+# one person could make every prompt of a room too long.
+MOST_GLOBAL = 200
 LIST_FULL = frozenset(_REFUSALS.values())  # the refusals that D10 promises to the one who asked
 
 
@@ -62,6 +65,12 @@ def capacity_of(scope: ScopeKind, settings: MemorySettings) -> int | None:
     if scope is ScopeKind.GLOBAL:
         return None
     return settings.capacity_room if scope is ScopeKind.ROOM else settings.capacity_personal
+
+
+def refuse_too_many_global(count: int) -> None:
+    """Raise Refused, saying what to do, where a person would have more global memories than can be sent along."""
+    if count > MOST_GLOBAL:
+        raise Refused("global-full", limit=MOST_GLOBAL)
 
 
 def to_forget(

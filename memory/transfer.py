@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from memory.capacity import capacity_of
+from memory.capacity import capacity_of, refuse_too_many_global
 from memory.errors import Refused
 from memory.marking import checked_tags
 from memory.settings import MemorySettings
@@ -100,11 +100,11 @@ def new_ones(
     existing: the user's memories over all personas. There already: an equal text (P9) in the same list and visibility.
     Raises Refused where one of the lists cannot take all that is new for it (D9, D11): nothing is forgotten for it.
     """
-    counts: Counter[str] = Counter()
+    counts: Counter[str] = Counter()  # by persona, "" for global ones
     seen = set()
     for memory in existing:
         seen.add(_key_of(memory))
-        counts[memory.persona] += memory.scope is ScopeKind.PERSONAL
+        counts[memory.persona] += 1
     fresh: list[Item] = []
     there = 0
     for item in items:
@@ -114,7 +114,9 @@ def new_ones(
         else:
             seen.add(key)
             fresh.append(item)
-    wanted = Counter(item.persona for item in fresh if item.scope is ScopeKind.PERSONAL)
+    wanted = Counter(item.persona for item in fresh)
+    if wanted[""]:
+        refuse_too_many_global(counts[""] + wanted.pop(""))
     capacity = capacity_of(ScopeKind.PERSONAL, settings) or 0
     for persona, count in sorted(wanted.items()):
         free = max(0, capacity - counts[persona])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sqlite3
 from contextlib import closing
 from datetime import timedelta
@@ -11,10 +12,11 @@ import pytest
 
 from davenport.day import DayTurn, Keeping
 from memory.cleanup import CleanupAnswer, Merge
-from memory.events import IncomingKind
+from memory.events import Attachment, IncomingKind
 from memory.model import Prompt, Reply, ToolCall, ToolSpec
 from memory.settings import MemorySettings
-from tests.actors.conftest import BAU, JUNO, Bot, texts, until
+from memory.types import ScopeKind
+from tests.actors.conftest import BAU, JUNO, ROOM, Bot, texts, until
 from tests.actors.owned import DIRECT, answer, given, given_in_private, last_prompt
 from tests.fakes.model import ToolRunner
 
@@ -166,3 +168,18 @@ async def test_d8_a_commands_answer_does_so_too(bot: Bot) -> None:
     await bot.settle()
     assert not any("Mochi" in body for body in bot.matrix.bodies(DIRECT))
     assert ["Mochi" in body for body in bot.matrix.bodies(bot.matrix.direct[JUNO])] == [True]
+
+
+async def test_nobody_makes_the_prompts_of_a_room_too_long_with_global_memories(bot: Bot) -> None:
+    entries = [{"text": f"Fact number {number}", "scope": "global"} for number in range(201)]
+    data = json.dumps({"version": 1, "memories": entries}).encode()
+    bot.matrix.files[(ROOM, "$file")] = Attachment("facts.json", "application/json", data)
+    await bot.say("!memories import", reply_to="$file")
+    assert bot.matrix.bodies()[-1].startswith("Nothing was changed: at most 200 memories can hold for every persona.")
+    assert await bot.memories() == ()
+    data = json.dumps({"version": 1, "memories": entries[:-1]}).encode()
+    bot.matrix.files[(ROOM, "$file")] = Attachment("facts.json", "application/json", data)
+    await bot.say("!memories import", reply_to="$file")
+    await given(bot)
+    assert (await answer(bot, "!memories global 201")).startswith("Nothing was changed: at most 200")
+    assert [memory.scope for memory in await bot.memories()][-1] is ScopeKind.PERSONAL
