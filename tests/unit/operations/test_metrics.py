@@ -10,6 +10,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from actors.ports import Embedder, Metrics, Model, ToolRunner, Vectors
+from actors.sweep import Progress
 from davenport.metrics import TABLE, MeasuredEmbedder, MeasuredModel, Metric, PrometheusMetrics
 from davenport.panel import Panel
 from memory.cleanup import CleanupAnswer, CleanupGroup
@@ -50,6 +51,9 @@ async def test_the_actors_port_is_counted(panel: Panel) -> None:
     assert found["davenport_outbox_sends_total", "retried"] == 1
     assert (found["davenport_sync_batches_total",], found["davenport_sync_events_total",]) == (1, 5)
     assert found["davenport_sync_age_seconds",] == -1
+    assert found["davenport_memories_without_vector",] == -1
+    panel.sweep = Progress(done=2, left=3)
+    assert (await samples(metrics, panel))["davenport_memories_without_vector",] == 3
 
 
 Outcome = Reply | tuple[Extraction, Usage] | tuple[CleanupAnswer, Usage] | ModelError

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from datetime import timedelta
 
 from pydantic import SecretStr
 
 from actors.actor import Actor, Address
+from actors.ports import Vectors
 from actors.runtime import ActorSystem
+from actors.sweep import Progress
 from davenport.clock import MovableClock
 from davenport.day import DayTurn, Keeping
 from davenport.panel import Panel
@@ -63,6 +66,28 @@ async def test_counts_outbox_and_actors_are_those_of_the_parts(panel: Panel) -> 
     assert "2 loaded (1 room, 1 user)" in text
     assert "memory:    2 memories, 2 candidates, 2 users" in text
     await system.close()
+
+
+class Model:
+    model_id, dim, match_threshold = "words", 3, 0.5
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        raise NotImplementedError
+
+
+async def test_d17_what_is_still_to_be_embedded_is_told(panel: Panel) -> None:
+    assert "embedder:  none (builtin)" in as_text(await status(panel))
+    panel.embedder = Model()
+    found = await status(panel)
+    assert found["embedder"] == {
+        "provider": "builtin", "model_id": "words", "dim": 3, "embedded": None, "left": None
+    }  # fmt: skip
+    panel.sweep = Progress(done=320, left=180)
+    found = await status(panel)
+    assert (found["embedder"]["embedded"], found["embedder"]["left"]) == (320, 180)
+    assert "embedder:  words, 320 memories embedded anew, 180 left\n" in as_text(found)
+    panel.sweep.left = 0
+    assert "embedder:  words\n" in as_text(await status(panel))
 
 
 class Busy(Actor):
