@@ -151,7 +151,7 @@ class NaiveBot:
             "candidates": [dict(each) for each in self.of(self.candidates, user)],
             "memories": [
                 dict(each)
-                for each in self.list_of(user, turn["persona"])
+                for each in self.of(self.list_of(user, turn["persona"]), user)
                 if self.usable(each, turn["room"], turn["private"], turn["heard"])
             ],
         }
@@ -265,27 +265,27 @@ class NaiveBot:
                 if candidate["mentions"] == 0:
                     self.candidates.remove(candidate)
         for memory in list(self.memories):
-            mentioned = any(each["memory"] == memory["id"] for each in gone)
-            if self.unlearned(memory, event, mentioned, self.events_of(memory)):
+            before = {**self.kept(memory), "events": [*self.events_of(memory), event]}
+            if not any(each["memory"] == memory["id"] for each in gone):
+                continue
+            left = without(before, event)
+            if [row["id"] for row in left] == [memory["id"]]:
+                memory["parts"] = left[0]["parts"]
+            else:
                 self.remove(memory)
+                self.bring_back(left)
         for user, step in list(self.undos.items()):
-            for row in list(step["was"]):
-                mentioned = event in row["events"]
-                row["events"] = [each for each in row["events"] if each != event]
-                if self.unlearned(row, event, mentioned, row["events"]):
-                    step["was"].remove(row)
+            step["was"] = [left for row in step["was"] for left in without(row, event)]
             if not step["was"]:
                 del self.undos[user]
         self.start_passes()
 
-    def unlearned(self, memory: Row, event: str, mentioned: bool, left: list[str]) -> bool:
-        """Whether a memory was learned from an event alone, or a part of a merged one was; a person's own stays."""
-        parts = [[each for each in part if each != event] for part in memory["parts"]]
-        torn = [] in parts
-        memory["parts"] = [part for part in parts if part]
-        if memory["protected"] or memory["source"] not in ("promotion", "merge"):
-            return False
-        return torn or (mentioned and not left)
+    def bring_back(self, rows: list[Row]) -> None:
+        """Memories that were kept are there again, with what mentioned them."""
+        for row in rows:
+            self.memories.append({key: value for key, value in row.items() if key != "events"})
+            for event in row["events"]:
+                self.mention(event, None, row["id"])
 
     # --- cleanup ----------------------------------------------------------------------------------------------------
 
@@ -375,7 +375,7 @@ class NaiveBot:
         return True
 
     def merge(self, rows: list[Row], text: str) -> Row:
-        """P15: what a merged memory takes from those it is made of. It goes when any of them would."""
+        """P15: what a merged memory takes from those it is made of."""
         first = min(rows, key=lambda each: (each["created_at"], each["id"]))
         new = self.insert(first["scope"], first["owner"], first["persona"], text, "merge")
         matched = [each["last_matched_at"] for each in rows if each["last_matched_at"] is not None]
@@ -388,12 +388,9 @@ class NaiveBot:
         for key in ("private", "shared", "rooms", "tags", "room", "event"):
             new[key] = first[key]
         for row in rows:
-            events = self.events_of(row)
-            for event in events:
+            for event in self.events_of(row):
                 self.mention(event, None, new["id"])
-            if row["source"] == "promotion" and events:
-                new["parts"].append(events)
-            new["parts"] += [[*part] for part in row["parts"]]
+            new["parts"] += row["parts"] or [self.kept(row)]
             self.remove(row)
         return new
 
@@ -475,7 +472,7 @@ class NaiveBot:
 
     def kept(self, memory: Row) -> Row:
         """A memory as it is, with what mentioned it."""
-        return {**memory, "parts": [[*part] for part in memory["parts"]], "events": self.events_of(memory)}
+        return {**memory, "events": self.events_of(memory)}
 
     def undo(self, user: str) -> None:
         """The last of del, edit, clear and cleanup, for ten minutes; nothing, where a row it left was changed."""
@@ -497,13 +494,12 @@ class NaiveBot:
             if left["id"] in before:
                 memory["text"] = before[left["id"]]["text"]
                 memory["protected"] = before[left["id"]]["protected"] or memory["scope"] == "global"
+                memory["parts"] = before[left["id"]]["parts"]
             else:
                 self.remove(memory)
         for number, row in before.items():
             if number not in [left["id"] for left in step["now"]]:
-                self.memories.append({key: value for key, value in row.items() if key != "events"})
-                for event in row["events"]:
-                    self.mention(event, None, number)
+                self.bring_back([row])
 
     def share(self, user: str, number: int, on: bool) -> None:
         """D8: only what was said in private can be shared; that protects nothing (D11)."""
@@ -638,7 +634,7 @@ class NaiveBot:
             "shared": False,
             "rooms": (),
             "tags": (),
-            "parts": [],  # of a merged one: for each part that was learned, the events that taught it
+            "parts": [],  # of a merged one: what it is made of, as it was
         }
         self.memories.append(memory)
         return memory
@@ -683,6 +679,23 @@ class NaiveBot:
         memory["unused_days"] = 0
         memory["last_matched_at"] = self.now
         memory["counted_on"] = self.now.date()
+
+
+def without(row: Row, event: str) -> list[Row]:
+    """What is left of a memory when an event is taken back: what only that had taught goes; a person's own stays.
+
+    A merged one that lacks a part is taken apart: the others come back, seen and counted as it was.
+    """
+    if event not in row["events"]:
+        return [row]
+    parts = [left for part in row["parts"] for left in without(part, event)]
+    left = {**row, "events": [each for each in row["events"] if each != event], "parts": parts}
+    if row["protected"]:
+        return [left]
+    if len(parts) < len(row["parts"]):
+        kept = {key: row[key] for key in ("shared", "rooms", "tags", "unused_days", "counted_on", "last_matched_at")}
+        return [{**part, **kept} for part in parts]
+    return [left] if left["events"] or row["source"] != "promotion" else []
 
 
 def changed(row: Row, other: Row) -> bool:

@@ -52,16 +52,16 @@ MANY = tuple(f"Knows number {number}" for number in range(12))
 SPOKEN = ("hello", "my cat sleeps", "tea and bread", "a dog, a piano", "NORWAY!")
 SETTINGS: dict[str, tuple[object, ...]] = {
     "enabled": (True, True, False),
-    "promotion_threshold": (1, 2, 2, 3),
+    "promotion_threshold": (1, 1, 2, 3),
     "candidate_ttl_days": (0, 1, 14),
-    "max_per_user": (1, 2, 4, 50),
+    "max_per_user": (2, 4, 50, 50),
     "cleanup_interval": (0, 1, 3),
     "capacity_personal": (1, 2, 3, 100),
     "capacity_room": (1, 2, 100),
     "rest_after_days": (1, 2, 7),
     "decay_enabled": (True, True, False),
     "private_stays_private": (True, False),
-    "blacklist": ((), (), ("@ba*",)),
+    "blacklist": ((), (), (), ("@ba*",)),
 }
 MOVES = (
     timedelta(minutes=1),
@@ -96,8 +96,23 @@ class Lives(RuleBasedStateMachine):
 
     # --- begin and end ----------------------------------------------------------------------------------------------
 
-    @initialize(embeds=st.sampled_from([True, True, False]), stays_private=st.booleans())
-    def begin(self, embeds: bool, stays_private: bool) -> None:
+    @initialize(
+        embeds=st.sampled_from([True, True, False]),
+        stays_private=st.booleans(),
+        threshold=st.sampled_from([1, 1, 2]),
+        interval=st.sampled_from([0, 1, 2, 3]),
+        rest=st.sampled_from([1, 2, 7]),
+        known=st.lists(st.tuples(people, st.sampled_from(FACTS), pick), max_size=5),
+    )
+    def begin(
+        self,
+        embeds: bool,
+        stays_private: bool,
+        threshold: int,
+        interval: int,
+        rest: int,
+        known: list[tuple[str, str, int]],
+    ) -> None:
         self.bot = HeldBot(Path(self.folder.name) / "data", WORDS if embeds else None)
         self.bot.settings.window = ContextSettings(max_messages=100_000, timeout_minutes=100_000_000)
         self.bot.settings.named = {"pirate": Persona("pirate")}
@@ -106,6 +121,11 @@ class Lives(RuleBasedStateMachine):
         self.naive.embeds = embeds
         self.run(self.bot.start())
         self.set("private_stays_private", stays_private)
+        self.set("promotion_threshold", threshold)
+        self.set("cleanup_interval", interval)
+        self.set("rest_after_days", rest)
+        for user, fact, where in known:
+            self.teaches(user, "hello", where, [fact], [])
 
     def teardown(self) -> None:
         if self.bot is not None:
@@ -177,10 +197,10 @@ class Lives(RuleBasedStateMachine):
         if event is not None and running is not None and running["event"] == event.event_id:
             self.model_answers(user, found, ids)
 
-    @rule(user=people, fact=st.sampled_from(FACTS), where=pick, times=st.integers(1, 3))
-    def teaches_the_same_again_and_again(self, user: str, fact: str, where: int, times: int) -> None:
-        for _ in range(times):
-            self.teaches(user, "hello", where, [fact], [])
+    @rule(user=people, some_facts=st.lists(st.sampled_from(FACTS), min_size=1, max_size=3), where=pick)
+    def teaches_the_same_again(self, user: str, some_facts: list[str], where: int) -> None:
+        for _ in range(2):
+            self.teaches(user, "hello", where, some_facts, [])
 
     @rule(user=people, spoken=st.sampled_from(SPOKEN), where=pick, days=st.integers(1, 8))
     def talks_for_days(self, user: str, spoken: str, where: int, days: int) -> None:
@@ -372,7 +392,7 @@ class Lives(RuleBasedStateMachine):
         event, said = given
         shown, hidden = self.naive.listed(user, event.room_id, event.private)
         real = self.real_ids(self.naive.memories, "memories")
-        assert re.findall(r"#(\d+)", said) == [str(real[row["id"]]) for row in shown]
+        assert re.findall(r"#(\d+)", said) == [str(real[row["id"]]) for row in sorted(shown, key=by_id)]
         assert len(self.own(user)) - len(shown) == hidden
 
     def chosen(self, wanted: list[int]) -> list[Row]:
@@ -433,9 +453,9 @@ class Lives(RuleBasedStateMachine):
         else:
             self.naive.save("personal", user, persona, text, "command", place)
 
-    @rule(user=people, where=pick)
-    def clears_memories(self, user: str, where: int) -> None:
-        if self.command(user, "!memories clear", where):
+    @rule(user=people, where=pick, sure=st.sampled_from([True, False, False]))
+    def clears_memories(self, user: str, where: int, sure: bool) -> None:
+        if sure and self.command(user, "!memories clear", where):
             self.naive.clear(user)
 
     @rule(user=people, where=pick)
@@ -443,7 +463,7 @@ class Lives(RuleBasedStateMachine):
         if self.command(user, "!memories undo", where):
             self.naive.undo(user)
 
-    @rule(user=people, where=pick, level=st.sampled_from(["open", "open", "no-memory", "silent"]))
+    @rule(user=people, where=pick, level=st.sampled_from(["open", "open", "open", "no-memory", "silent"]))
     def sets_privacy(self, user: str, where: int, level: str) -> None:
         if self.command(user, f"!privacy {level}", where):
             self.naive.set_privacy(user, level)
@@ -465,42 +485,69 @@ class Lives(RuleBasedStateMachine):
 
     @precondition(lambda self: self.bot is not None and self.naive.cleanups)
     @rule(
-        user=people,
+        which=pick,
         drops=st.lists(st.tuples(pick, pick), max_size=2),
-        merges=st.lists(
-            st.tuples(st.lists(pick, max_size=3), st.sampled_from(("Has pets", "Has pets", *UNFIT))), max_size=2
-        ),
-        fails=st.sampled_from([False, False, False, True]),
+        merges=st.lists(st.tuples(st.lists(pick, max_size=3), st.sampled_from(("Has pets", *UNFIT))), max_size=2),
     )
-    def model_tidies(
-        self, user: str, drops: list[tuple[int, int]], merges: list[tuple[list[int], str]], fails: bool
-    ) -> None:
+    def model_tidies(self, which: int, drops: list[tuple[int, int]], merges: list[tuple[list[int], str]]) -> None:
         """Drops and merges by place among all that the model was asked about, and an id that is nobody's."""
-        run = self.naive.cleanups.get(user)
-        if run is None:
-            return
-        self.naive.now = self.real.clock.now()
-        asked = [row["id"] for group in run["groups"] for row in group]
-        group_of = {row["id"]: place for place, group in enumerate(run["groups"]) for row in group}
+        user = self.one_of(list(self.naive.cleanups), which)
+        asked = [row["id"] for group in self.naive.cleanups[user]["groups"] for row in group]
         numbers = asked if len(asked) > 2 else [*asked, 10_000]
-        real = dict.fromkeys(numbers, 99999) | self.remembered
-        answers = [CleanupAnswer() for _ in run["groups"]]
-        naive_drops, naive_merges = [], []
-        for one, other in drops:
-            number, survivor = numbers[one % len(numbers)], numbers[other % len(numbers)]
+
+        def at(place: int) -> int:
+            return int(numbers[place % len(numbers)])
+
+        self.cleanup_is_answered(
+            user,
+            [(at(one), at(other)) for one, other in drops],
+            [{"ids": [at(place) for place in wanted], "text": text} for wanted, text in merges],
+        )
+
+    @precondition(lambda self: self.bot is not None and self.naive.cleanups)
+    @rule(
+        which=pick, place=pick, text=st.sampled_from(["Has pets", " has  PETS.", "Likes tea"]), merged=st.integers(0, 3)
+    )
+    def model_tidies_well(self, which: int, place: int, text: str, merged: int) -> None:
+        """Of one group some are merged and the others dropped for the last; a protected one may be among them."""
+        user = self.one_of(list(self.naive.cleanups), which)
+        rows = self.one_of(self.naive.cleanups[user]["groups"], place)
+        free = [row["id"] for row in rows if not row["protected"]]
+        taken = free[:merged] if merged >= 2 and len(free) >= merged else []
+        left = [row["id"] for row in rows if row["id"] not in taken]
+        drops = [(each, left[-1]) for each in left[:-1] if each in free]
+        self.cleanup_is_answered(user, drops, [{"ids": taken, "text": text}] if taken else [])
+
+    @precondition(lambda self: self.bot is not None and self.naive.cleanups)
+    @rule(which=pick)
+    def model_fails_to_tidy(self, which: int) -> None:
+        self.cleanup_is_answered(self.one_of(list(self.naive.cleanups), which), None, [])
+
+    def cleanup_is_answered(self, user: str, drops: list[tuple[int, int]] | None, merges: list[Row]) -> None:
+        """Give the same answer to both: the bot's model answers group by group, each by what it begins with."""
+        self.naive.now = self.real.clock.now()
+        groups = self.naive.cleanups[user]["groups"]
+        group_of = {row["id"]: place for place, group in enumerate(groups) for row in group}
+        answers = [CleanupAnswer() for _ in groups]
+        for number, survivor in drops or ():
             place = group_of.get(number, 0)
-            naive_drops.append((number, survivor))
-            drop = Drop(real[number], real[survivor])
+            drop = Drop(self.bots_id(number), self.bots_id(survivor))
             answers[place] = replace(answers[place], drops=(*answers[place].drops, drop))
-        for wanted, text in merges:
-            ids = [numbers[each % len(numbers)] for each in wanted]
-            place = group_of.get(ids[0], 0) if ids else 0
-            naive_merges.append({"ids": ids, "text": text})
-            merge = Merge(tuple(real[each] for each in ids), text)
+        for each in merges:
+            place = group_of.get(each["ids"][0], 0) if each["ids"] else 0
+            merge = Merge(tuple(map(self.bots_id, each["ids"])), each["text"])
             answers[place] = replace(answers[place], merges=(*answers[place].merges, merge))
-        self.real.model.answer_cleanup(user, None if fails else answers)
+        self.real.model.answer_cleanup(user, None if drops is None else answers)
         self.run(self.real.still())
-        self.naive.cleanup_answered(user, None if fails else naive_drops, naive_merges)
+        self.naive.cleanup_answered(user, drops, merges)
+
+    def bots_id(self, number: int) -> int:
+        """The bot's id of a memory that is there or was, or an id that is nobody's."""
+        return self.remembered.get(number, 99_999)
+
+    @staticmethod
+    def one_of(some_of: list[T], place: int) -> T:
+        return some_of[place % len(some_of)]
 
     # --- after every step -------------------------------------------------------------------------------------------
 
