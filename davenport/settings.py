@@ -10,6 +10,7 @@ a file and the environment into these values.
 
 from __future__ import annotations
 
+import re
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
@@ -30,9 +31,12 @@ from davenport.settings_section import (
     SecretFile,
     Section,
     UsablePath,
+    names_somebody,
     of_room,
 )
 from texts.catalogue import SOURCE, languages
+
+_OF_A_SERVER = re.compile(r"@[^:\s]+:\S+")
 
 
 class MatrixSection(Section):
@@ -76,13 +80,29 @@ class MatrixSection(Section):
     admins: Annotated[tuple[str, ...], Field(strict=False)] = Field(
         default=(),
         description="Users who may set settings in chat and whom no quota limits; * stands for anything.",
-        json_schema_extra={"allowed": 'a list of user ids or patterns such as "@*:example.org"', "live": True},
+        json_schema_extra={
+            "allowed": 'a list of user ids or patterns with a server, such as "@*:example.org"',
+            "live": True,
+        },
     )
     ignore_users: Annotated[tuple[str, ...], Field(strict=False)] = Field(
         default=(),
         description="Users the bot never answers, such as bridged ghosts; * stands for anything.",
         json_schema_extra={"allowed": 'a list of user ids or patterns such as "@irc_*:example.org"', "live": True},
     )
+
+    @field_validator("admins")
+    @classmethod
+    def _of_known_servers(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        """Refuse a pattern without a server: anybody may be called anything at a server of their own."""
+        if not all(_OF_A_SERVER.fullmatch(pattern) for pattern in value):
+            raise PydanticCustomError("names_nobody", "names nobody, or people of any server")
+        return value
+
+    @field_validator("ignore_users")
+    @classmethod
+    def _names_users(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return names_somebody(value, kinds="@")
 
 
 class BotSection(Section):

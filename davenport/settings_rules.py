@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
-from davenport.settings_section import Section
+from davenport.settings_section import Section, names_somebody
 from memory.settings import ContextSettings, MemorySettings
 
 RULES = MemorySettings()
@@ -97,6 +97,11 @@ class MemorySection(Section):
         "room's state.",
         json_schema_extra={"scope": "room"},
     )
+
+    @field_validator("blacklist")
+    @classmethod
+    def _names_people_or_rooms(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return names_somebody(value, kinds="@!")
 
     def rules(self, embedder_threshold: float | None) -> MemorySettings:
         """Return what the rules read. `embedder_threshold` None: there is no embedder, so nothing decays (D13)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -10,6 +11,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
 PLACEHOLDER = "CHANGE-ME"
+_SPACE = re.compile(r"\s")
 
 # Without a user name and password before the host: addresses are logged and shown.
 ADDRESS = r"^https?://[^\s/?#@]+([/?#]\S*)?$"
@@ -29,6 +31,16 @@ def expanded(path: Path) -> Path:
 UsablePath = Annotated[Path, Field(strict=False), AfterValidator(expanded)]
 SecretFile = Annotated[UsablePath | None, Field(strict=False)]
 HELD_IN_FILE = "the path of a file, relative to config.toml; readable by its owner only"
+
+
+def names_somebody(patterns: tuple[str, ...], *, kinds: str) -> tuple[str, ...]:
+    """Return patterns of ids; refuse one that can name nobody, for whoever it was meant for would not be known by it.
+
+    kinds: the characters with which the ids begin.
+    """
+    if not all(pattern and pattern[0] in f"{kinds}*?[" and not _SPACE.search(pattern) for pattern in patterns):
+        raise PydanticCustomError("names_nobody", "names nobody")
+    return patterns
 
 
 def of_room(field: FieldInfo) -> bool:
