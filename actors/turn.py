@@ -151,6 +151,7 @@ class TurnRunner:
             people=[(user, usable.get(user, ())) for user in people],
             recalled=recall.recalled if recall is not None else (),
             rest_after_days=decay.rest_after(settings),
+            rested=recall.rested if recall is not None else (),
         )
         with timed(self._metrics, "prompt"):
             prompt = build_prompt(
@@ -219,7 +220,12 @@ class TurnRunner:
         matches = decay.merge(score.best for score in scores.values())
         wrote = owners_today((*turn.window.entries, turn.message), now.date())
         settlement = decay.settle(searched, matches, now.date(), now, wrote)
-        recall = Recall(now.date(), matches, decay.recalled(searched, matches, settings.rest_after_days))
+        recall = Recall(
+            now.date(),
+            matches,
+            decay.recalled(searched, matches, settings.rest_after_days),
+            decay.rested(searched, settlement, settings.rest_after_days),
+        )
         event_id = turn.entry.incoming.event_id
         async with self._parts.store.transaction() as tables:
             await tables.journal.begin_turn(event_id, turn.persona.name, turn.said)

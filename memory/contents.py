@@ -46,16 +46,19 @@ def choose(
     people: Sequence[tuple[str, Sequence[Memory]]],
     recalled: Sequence[int],
     rest_after_days: int | None,
+    rested: Sequence[int] = (),
 ) -> Contents:
     """Decide what a prompt holds of the memories usable in its conversation, as they stood before this turn's search.
 
     recalled: ids of the resting memories that the search matched (D6), best first; those that are usable no more are
-    left out. rest_after_days: None when decay is off, so that nothing rests (D13).
+    left out. rest_after_days: None when decay is off, so that nothing rests (D13). rested: ids of those that came to
+    rest by this turn's search: where the turn is taken up again after a crash they stand as they do after it (D14).
     """
     apart = frozenset(recalled)
 
     def active(memories: Iterable[Memory]) -> list[Memory]:
-        return [memory for memory in decay.active(memories, rest_after_days) if memory.id not in apart]
+        awake = {memory.id for memory in decay.active(memories, rest_after_days)}.union(rested) - apart
+        return [memory for memory in memories if memory.id in awake]
 
     of_room = active(room)
     of_people = [(user_id, active(memories)) for user_id, memories in people]

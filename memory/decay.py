@@ -64,6 +64,13 @@ def recalled(searched: Iterable[Memory], matches: Iterable[Match], rest_after_da
     return tuple(match.memory_id for match in matches if match.memory_id in resting)
 
 
+def rested(searched: Iterable[Memory], settlement: Settlement, rest_after_days: int) -> tuple[int, ...]:
+    """Return the ids of memories that come to rest by a settlement (D5), ascending; `searched` as it stood before."""
+    aged = frozenset(settlement.aged)
+    last_day = rest_after_days - 1
+    return tuple(sorted(memory.id for memory in searched if memory.unused_days == last_day and memory.id in aged))
+
+
 def active(memories: Iterable[Memory], rest_after_days: int | None) -> list[Memory]:
     """Return the memories that do not rest (D5), in their order; all of them while nothing decays (None, D13)."""
     if rest_after_days is None:

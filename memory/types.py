@@ -171,12 +171,14 @@ class Match:
 class Recall:
     """What the one search of a turn found, kept in the journal so that a replayed turn never counts twice (D2).
 
-    `matches`: at most three, best first. `recalled`: ids of those that rested when they were matched (D6).
+    `matches`: at most three, best first. `recalled`: ids of those that rested when they were matched (D6). `rested`:
+    ids of those that came to rest by this very search, which the reply still has in its start (D14).
     """
 
     searched_on: date
     matches: tuple[Match, ...] = ()
     recalled: tuple[int, ...] = ()
+    rested: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

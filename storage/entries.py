@@ -92,6 +92,7 @@ def write_recall(recall: Recall) -> str:
             "searched_on": recall.searched_on.isoformat(),
             "matches": [[match.memory_id, match.similarity] for match in recall.matches],
             "recalled": list(recall.recalled),
+            "rested": list(recall.rested),
         }
     )
 
@@ -102,4 +103,5 @@ def _read_recall(text: str) -> Recall:
         searched_on=date.fromisoformat(value["searched_on"]),
         matches=tuple(Match(memory_id, similarity) for memory_id, similarity in value["matches"]),
         recalled=tuple(value["recalled"]),
+        rested=tuple(value.get("rested", ())),  # not in rows of earlier versions
     )
