@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 from weakref import WeakValueDictionary
 
+from nio.rooms import MatrixRoom
+
 from matrix.client import Client
 from matrix.errors import MALFORMED, Rejected
 from matrix.http import Json, endpoint
@@ -20,6 +22,11 @@ _HERE = frozenset({"join", "invite"})
 _CLOSED = frozenset({"invite", "private", "knock"})  # join rules by which nobody comes in unasked
 _ALGORITHM = "m.megolm.v1.aes-sha2"
 _MODERATOR = 50  # may set what rooms may have of their own, in a room that is theirs
+
+
+def is_closed(room: MatrixRoom) -> bool:
+    """Whether nobody comes into a room unasked, or reads it from outside: else nothing in it is private (D8)."""
+    return room.join_rule in _CLOSED and room.history_visibility != "world_readable"
 
 
 class DirectRooms:
@@ -122,7 +129,7 @@ class PrivateRooms:
             if not error.permanent:
                 raise
             return None
-        if room.join_rule not in _CLOSED or room.history_visibility == "world_readable":
+        if not is_closed(room):
             return None
         return members.get(user_id, "leave")
 

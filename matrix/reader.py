@@ -13,6 +13,7 @@ from nio.rooms import MatrixRoom
 
 from matrix.client import Client
 from matrix.crypto import Decryptor, KeyMissing, undecryptable
+from matrix.direct_rooms import is_closed
 from matrix.errors import MALFORMED, Rejected
 from matrix.http import Json, endpoint
 from matrix.mentions import Identity
@@ -126,4 +127,5 @@ class Reader:
             me=Identity(me, tuple(name for name in names if name)),
             direct=self._is_direct(room.room_id),
             members=frozenset(room.users),
+            closed=is_closed(room),
         )

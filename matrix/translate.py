@@ -15,12 +15,16 @@ _READ_TYPES = frozenset({"m.text", "m.emote"})
 
 @dataclass(frozen=True, slots=True)
 class RoomView:
-    """What has to be known of a room to read its events. `members`: the user ids joined or invited now."""
+    """What has to be known of a room to read its events. `members`: the user ids joined or invited now.
+
+    closed: nobody comes in unasked or reads it from outside.
+    """
 
     room_id: str
     me: Identity
     direct: bool
     members: frozenset[str]
+    closed: bool = True
 
 
 def read(raw: Mapping[str, Any], room: RoomView) -> Incoming | None:
@@ -87,7 +91,7 @@ def _event(raw: Mapping[str, Any], room: RoomView, kind: IncomingKind) -> Incomi
         kind=kind,
         sent_at=sent_at(raw),
         direct=room.direct,
-        alone=room.members == {sender, room.me.user_id},
+        alone=room.closed and room.members == {sender, room.me.user_id},
     )
 
 

@@ -43,7 +43,8 @@ class Incoming:
     target: the event that an edit replaces or a redaction removes. thread_root, reply_to: relations, where present.
     addressed: m.mentions, a pill or the leading display name means the bot, or the message begins with a name of the
     room's persona. for_others: m.mentions names people and not the bot. direct: m.direct or is_direct says so.
-    alone: nobody but the sender and the bot is in the room or invited. sent_at: the homeserver's timestamp.
+    alone: nobody but the sender and the bot is in the room or invited, comes in unasked or reads it from outside.
+    sent_at: the homeserver's timestamp.
     """
 
     event_id: str

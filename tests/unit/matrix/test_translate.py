@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from nio.rooms import MatrixRoom
 
+from matrix.direct_rooms import is_closed
 from matrix.errors import MALFORMED
 from matrix.mentions import Identity
 from matrix.translate import RoomView, arrival, echoed_txn, read, without_fallback
@@ -50,6 +53,29 @@ def test_private_means_direct_and_alone(members: set[str], direct: bool, private
     found = read(event(text("hi")), RoomView("!room", VIEW.me, direct, frozenset(members)))
     assert found is not None
     assert found.private is private
+
+
+def test_d8_a_room_that_anybody_may_enter_or_read_is_not_private() -> None:
+    found = read(event(text("hi")), replace(VIEW, direct=True, closed=False))
+    assert found is not None
+    assert not found.private
+
+
+@pytest.mark.parametrize(
+    ("join_rule", "history_visibility", "closed"),
+    [
+        ("invite", "shared", True),
+        ("knock", "joined", True),
+        ("public", "joined", False),
+        ("restricted", "invited", False),
+        ("invite", "world_readable", False),
+    ],
+)
+def test_d8_which_rooms_are_closed(join_rule: str, history_visibility: str, closed: bool) -> None:
+    room = MatrixRoom("!room", ME)
+    assert is_closed(room), "what a homeserver has of its own accord"
+    room.join_rule, room.history_visibility = join_rule, history_visibility
+    assert is_closed(room) is closed
 
 
 @pytest.mark.parametrize(
