@@ -15,7 +15,7 @@ from davenport.settings import Settings
 from memory.undo import KEPT_FOR
 
 LAST_KEY = "day_turn"  # in the account table
-STEP = 1000  # rows deleted in one transaction, so that no turn waits long
+STEP = 500  # rows deleted in one transaction, so that no turn waits long
 
 log = logging.getLogger(__name__)
 

@@ -14,10 +14,17 @@ from memory.model import ToolCall
 from memory.types import ListKey, ScopeKind
 from tests.actors.conftest import BAU, JUNO, ROOM, Bot, texts, until
 from tests.actors.test_recall import GAMES, MOCHI, knows_mochi
+from tests.fakes.word_embedder import WordEmbedder
 
 AGES = timedelta(days=500)
 JUNOS = ListKey(ScopeKind.PERSONAL, JUNO, "default")
 BAUS = ListKey(ScopeKind.PERSONAL, BAU, "default")
+
+
+@pytest.fixture
+def embedder() -> WordEmbedder:
+    """Which texts are alike is not what is tried here."""
+    return WordEmbedder()
 
 
 def turn_of(bot: Bot, keeping: Keeping | None = None) -> DayTurn:
