@@ -40,6 +40,7 @@ BENCH ?= $(or $(TMPDIR),/tmp)/davenport-bench
 
 bench: setup
 	$(BIN)/python -m bench.recall
+	$(BIN)/python -m bench.dialogue
 	$(BIN)/python -m bench.offline_extractor
 	$(BIN)/python -m bench.turn --folder $(BENCH)/100000
 	$(BIN)/python -m bench.turn --stored 1000000 --folder $(BENCH)/1000000

@@ -81,9 +81,15 @@ class Bench:
     """The actors over one database."""
 
     def __init__(
-        self, store: Database, embedder: Embedder, model: Model, rules: MemorySettings, metrics: Metrics | None = None
+        self,
+        store: Database,
+        embedder: Embedder,
+        model: Model,
+        rules: MemorySettings,
+        metrics: Metrics | None = None,
+        clock: MovableClock | None = None,
     ) -> None:
-        self.clock = MovableClock(START)
+        self.clock = clock or MovableClock(START)
         self.matrix = FakeMatrix()
         self.system = ActorSystem({})
         settings = BenchSettings(rules, ContextSettings())
