@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
+from davenport.clock import SystemClock
 from davenport.settings_load import load
 from davenport.wiring import _model
 from llm.settings import LlmSettings
@@ -23,7 +24,7 @@ async def said(settings: LlmSettings, caplog: pytest.LogCaptureFixture) -> list[
         raise AssertionError("nothing is asked at the start")
 
     caplog.set_level(logging.INFO, "davenport.wiring")
-    async with _model(settings, admit, lambda usage: None):
+    async with _model(settings, SystemClock(), admit, lambda usage: None):
         return [f"{record.levelname} {record.getMessage()}" for record in caplog.records]
 
 
