@@ -102,6 +102,12 @@ class Run:
         return Sums.of(usage for day in late for usage in day.usage)
 
     @property
+    def full(self) -> list[int]:
+        """The day of each conversation after which its lists grew no more."""
+        sizes = [[each.active + each.resting for each in self.of(name)] for name in self.conversations]
+        return [each.index(each[-1]) + 1 for each in sizes]
+
+    @property
     def at_the_end(self) -> tuple[int, int]:
         """Memories active and resting after the last day of each conversation."""
         last = [self.of(name)[-1] for name in self.conversations]
@@ -206,7 +212,7 @@ def page(runs: Sequence[Run], embedder: str) -> str:
             read=READ,
         ),
         _markdown(_SUMMARY, _summary(runs)),
-        _READING.format(no_limit=_compared(on, off), limit=_compared(*runs[2:])),
+        _READING.format(no_limit=_compared(on, off), limit=_compared(*runs[2:]), full=max(runs[3].full)),
         "## Day by day\n\n![Prompt tokens a reply, share read from cache, and memories by day](dialogue.svg)\n",
         "On: with decay; off: without, where every memory is active. Active, resting and recalled are with decay.\n"
         "Nothing is left out for a limit.\n",
@@ -263,8 +269,8 @@ default limits {limit}.
 
 What that means. Decay makes prompts shorter, the more the longer people talk. The start of a prompt is written to the
 cache at the beginning of each session, where the last one has expired, and anew whenever a memory in it is learned or
-moves. Without a limit there is nearly always something learned, so a shorter start costs less. At the default limits
-these people's lists are full of facts half way through; after that, without decay, nothing in the start changes any
-more and nearly all of it is read, while with decay memories still rest and return. "Recalled" counts a resting memory
-each time it was added to a reply.
+moves. Without a limit something is learned all the time, so a shorter start costs less. At the default limits nobody
+here has room for another fact after day {full}; from then on, without decay, nothing in the start changes any more and
+nearly all of it is read, while with decay memories still rest and return. "Recalled" counts a resting memory each time
+it was added to a reply.
 """
