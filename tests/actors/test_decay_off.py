@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator
 from datetime import date, datetime
 from pathlib import Path
 
 import pytest
 
-from actors.ports import Embedder
 from commands.ports import Configuring
 from davenport.in_force import InForce
 from davenport.overrides import ChatSettings
 from davenport.settings_load import load_with_sources
 from davenport.settings_source import ConfiguredSettings
-from index.builtin import BuiltinEmbedder
 from memory.model import ToolCall
 from storage import Database
 from tests.actors.conftest import JUNO, ROOM, Bot, texts, until
 from tests.actors.test_recall import beside_message, last_recall_matches, prompt_start
 from tests.actors.test_saving import lay_down, lines
+from tests.actors.topic_embedder import TopicEmbedder
 
 CONFIG = f"""
 [matrix]
@@ -31,8 +30,8 @@ admins = ["{JUNO}"]
 capacity_personal = 3
 """
 SWITCH = "MEMORY_DECAY_ENABLED"
-RESTED, TIRED, FRESH = "Has a cat named Mochi", "Owns a loom", "Goes canoeing"
-GAMES = "which board game should we play tonight?"
+RESTED, TIRED, FRESH = "Has a cat named Mochi", "Owns a boat", "Plays the piano"
+GAMES = "a game of chess tonight?"
 CAT = "how's my cat Mochi doing?"
 WAYS = ("no embedder", "setting in the file", "setting in chat", "environment")
 
@@ -85,6 +84,14 @@ class Switched:
             self.environ.clear()
             await self.bot.restart()
         assert self.bot.settings.memory(ROOM).decay_enabled is True
+
+
+@pytest.fixture
+async def bot(tmp_path: Path) -> AsyncIterator[Bot]:
+    each = Bot(tmp_path / "data", TopicEmbedder())
+    await each.start()
+    yield each
+    await each.crash()
 
 
 @pytest.fixture
@@ -231,26 +238,10 @@ async def test_d13_decay_switched_off_while_the_model_answers_holds_from_the_nex
     assert all(text in prompt_start(bot) for text in (RESTED, TIRED, FRESH))
 
 
-class Counting:
-    """An embedder that counts how often it is asked."""
-
-    def __init__(self, real: Embedder) -> None:
-        self.real = real
-        self.model_id, self.dim, self.match_threshold = real.model_id, real.dim, real.match_threshold
-        self.asked: list[str] = []
-
-    async def embed(self, wanted: Sequence[str]) -> object:
-        self.asked += wanted
-        return await self.real.embed(wanted)
-
-
-async def test_d13_nothing_that_is_said_is_embedded_while_decay_is_off(
-    switched: Switched, embedder: BuiltinEmbedder
-) -> None:
+async def test_d13_nothing_that_is_said_is_embedded_while_decay_is_off(switched: Switched) -> None:
     bot = switched.bot
-    counting = Counting(embedder)
-    bot.embedder = counting  # type: ignore[assignment]
     await switched.off("setting in the file")
     bot.next_day()
     await bot.say(CAT)
-    assert CAT not in counting.asked
+    assert isinstance(bot.embedder, TopicEmbedder)
+    assert CAT not in bot.embedder.asked

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -18,12 +19,22 @@ from memory.types import Conversation, Memory, Origin, ScopeKind, Settlement, So
 from tests.actors.breaking import Breakage, Dump, dump
 from tests.actors.conftest import JUNO, ROOM, START, Bot, texts
 from tests.actors.test_saving import asked, lay_down, lines, of_room, saves
+from tests.actors.topic_embedder import StrangerEmbedder
 from tests.fakes.model import ToolRunner
 
 GAMES = "which board game should we play tonight?"
 CAPACITY = 100
 FULL = MemorySettings(capacity_personal=3, capacity_room=3)
 STORED = ("memories", "effects", "undo", "embeddings")
+
+
+@pytest.fixture
+async def bot(tmp_path: Path) -> AsyncIterator[Bot]:
+    """A bot for which nothing that is said matches anything."""
+    each = Bot(tmp_path / "data", StrangerEmbedder())
+    await each.start()
+    yield each
+    await each.crash()
 
 
 async def matched(bot: Bot, number: int, days_ago: int) -> None:
