@@ -25,8 +25,9 @@ endif
 demo: setup
 	@$(BIN)/python -m davenport demo
 
+# Two at a time; a file stays with one worker, so that what it sets up is set up once.
 test: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 slow: setup
 	$(BIN)/python -m pytest -m slow
