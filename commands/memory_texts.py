@@ -28,15 +28,24 @@ class Wording:
     none_here: str
     hidden: str
     strangers: str
+    forgotten: str
 
 
-MINE = Wording("memories-listed", "memories-none", "memories-none-here", "memories-private", "memories-not-yours")
+MINE = Wording(
+    "memories-listed",
+    "memories-none",
+    "memories-none-here",
+    "memories-private",
+    "memories-not-yours",
+    "memories-forgotten-undo",
+)
 ROOM = Wording(
     "room-memories-listed",
     "room-memories-none",
     "room-memories-none-here",
     "room-memories-hidden",
     "room-memories-not-there",
+    "room-memories-forgotten",
 )
 
 
@@ -145,9 +154,9 @@ def _visibility(say: Speaker, memory: Memory, conversation: Conversation, settin
 
 
 def deleted(say: Speaker, done: Iterable[int], wrong: Sequence[str], whose: Wording = MINE) -> str:
-    """Say which memories are gone and which words were no ids of the caller's."""
+    """Say which memories are gone, how they come back, and which words were no ids of the caller's."""
     gone = ids_named(done)
-    return _joined(say("memories-forgotten", ids=gone) if gone else say("memories-kept"), strangers(say, wrong, whose))
+    return _joined(say(whose.forgotten, ids=gone) if gone else say("memories-kept"), strangers(say, wrong, whose))
 
 
 def edited(say: Speaker, memory: Memory) -> str:

@@ -18,6 +18,7 @@ from tests.fakes.model_server import ModelServer
 pytestmark = [pytest.mark.e2e, pytest.mark.asyncio(loop_scope="session")]
 
 FACTS = learning({"Mochi": "Cat is named Mochi", "dark": "Fears the dark"})
+BACK = " `{}` brings that back within 10 minutes."
 PERSONAS = {
     "pirate": {
         "prompt": "You speak like a captain.",
@@ -70,7 +71,8 @@ async def test_the_list_of_a_member_and_that_of_the_room(
             assert (await bau_says(f"!memories {form}")).endswith("Not among your memories: #1, #2.")
         assert await juno_says("!memories list") == listed
 
-        assert await juno_says("!memories delete #2, 9") == "Forgotten: #2. Not among your memories: #9."
+        gone = await juno_says("!memories delete #2, 9")
+        assert gone == f"Forgotten: #2.{BACK.format('!memories undo')} Not among your memories: #9."
         assert await juno_says("!memories undo") == "Undone. As before: #2."
         assert (await juno_says("!memories clear")).startswith("Forgotten: 2 memories of you. `!memories undo` brings")
         assert await juno_says("!memories undo") == "Undone. As before: #1, #2."
@@ -81,7 +83,8 @@ async def test_the_list_of_a_member_and_that_of_the_room(
             assert await juno_says(f"!memories room {form}") == only_editors
         assert await mod_says("!memories room add Tea is at four") == "Saved for the room as **#3**: Tea is at four"
         assert "Tea is at four" in await juno_says("!memories room")
-        assert await mod_says("!memories room del 1 3") == "Forgotten: #3. Not among this room's memories: #1."
+        gone = await mod_says("!memories room del 1 3")
+        assert gone == f"Forgotten: #3.{BACK.format('!memories room undo')} Not among this room's memories: #1."
         assert await mod_says("!memories room undo") == "Undone. As before: #3."
 
         thread = await bau.say(room, "a thread of Bau's")

@@ -21,7 +21,7 @@ from memory.errors import Refused
 from memory.events import Caller, Dispatcher, Recognised
 from memory.settings import ContextSettings, MemorySettings
 from memory.types import Conversation, Memory, Persona, TurnKind
-from tests.unit.commands.test_texts import MOCHI
+from tests.unit.commands.test_texts import MOCHI, UNDO
 from texts.catalogue import Speaker, languages
 
 ANA = Caller("@ana:example.org", "$command", Conversation("!room:example.org", private=False, asker="@ana:example.org"))
@@ -133,7 +133,7 @@ async def test_d13_with_decay_off_all_are_listed_as_active() -> None:
 async def test_del_does_the_valid_ids_and_names_the_wrong_ones() -> None:
     actor = UserActorOf(MOCHI)
     said = await run("!memories del 3, #9 mochi", dispatcher(actor))
-    assert said == "Forgotten: #3. Not among your memories: #9, mochi."
+    assert said == f"Forgotten: #3.{UNDO} Not among your memories: #9, mochi."
     assert actor.asked == [(USER_ACTOR, DeleteMemories((3, 9), EffectKey("$command")))]
 
 

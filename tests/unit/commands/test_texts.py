@@ -33,6 +33,7 @@ MOCHI = Memory(
     origin=Origin("!room:example.org", "$event", private=False),
 )
 SAY = Speaker()
+UNDO = " `!memories undo` brings that back within 10 minutes."
 RULES = MemorySettings()
 MARKDOWN = MarkdownIt("commonmark").enable(["strikethrough", "table"])
 
@@ -101,8 +102,8 @@ def test_d18_an_empty_listing_says_so_and_hides_no_number() -> None:
 
 
 def test_wrong_ids_are_named_shortened_and_escaped() -> None:
-    assert texts.deleted(SAY, (3, 4), ()) == "Forgotten: #3, #4."
-    assert texts.deleted(SAY, (3,), ("#9", "*x*")) == "Forgotten: #3. Not among your memories: #9, \\*x\\*."
+    assert texts.deleted(SAY, (3, 4), ()) == f"Forgotten: #3, #4.{UNDO}"
+    assert texts.deleted(SAY, (3,), ("#9", "*x*")) == f"Forgotten: #3.{UNDO} Not among your memories: #9, \\*x\\*."
     assert texts.deleted(SAY, (), ("x" * 50_000,)) == f"I have forgotten nothing. Not among your memories: {'x' * 30}…."
     assert texts.deleted(SAY, (), [str(n) for n in range(12)]).endswith("8, 9 and 2 more.")
 
