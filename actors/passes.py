@@ -16,7 +16,7 @@ from actors.store import Tables
 from actors.tracing import following
 from memory import promotion
 from memory.errors import ModelError
-from memory.events import IncomingKind, JournalEntry, JournalState
+from memory.events import Incoming, IncomingKind, JournalEntry, JournalState
 from memory.settings import MemorySettings
 from memory.types import (
     Conversation,
@@ -84,9 +84,14 @@ class PassQueue:
             entries = await tables.journal.unfinished(sender=self._user_id)
             self._forgotten_through = await tables.users.forgotten_through(self._user_id)
         for entry in entries:
-            if entry.incoming.kind is IncomingKind.MESSAGE:
+            if entry.incoming.kind is IncomingKind.MESSAGE and not self._is_command(entry.incoming):
                 self._pending[entry.seq] = _Pending(entry.incoming.event_id, exchange_of(entry))
         await self._next()
+
+    def _is_command(self, event: Incoming) -> bool:
+        """Whether a message is no turn: a cleanup that was asked for may take long, and no pass waits for it."""
+        recognised = self._parts.dispatcher.recognise(event.text, meant=event.addressed or event.direct)
+        return recognised is not None and recognised.turn is None
 
     def began(self, seq: int, event_id: str) -> None:
         """Keep the place of a turn that began."""

@@ -10,13 +10,15 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from actors.ports import Vectors
+from actors.actor import Address
+from actors.messages import Score
+from actors.ports import Vector, Vectors
 from commands import cleaning
 from memory.cleanup import CleanupAnswer, CleanupGroup
 from memory.errors import ModelError
 from memory.model import Prompt, Reply, ToolCall, ToolSpec, Usage
-from memory.types import Extraction, ExtractionRequest
-from tests.actors.conftest import Bot
+from memory.types import Conversation, Extraction, ExtractionRequest
+from tests.actors.conftest import JUNO, ROOM, Bot
 from tests.fakes.matrix import FakeMatrix
 from tests.fakes.model import FakeModel, ToolRunner
 
@@ -46,6 +48,11 @@ class WordEmbedder:
             vectors[row, -1] = float(not vectors[row].any())
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         return vectors
+
+    async def embed_query(self, text: str) -> Vector:
+        """Return float32[dim]: what is said is embedded as what is remembered."""
+        row: Vector = (await self.embed([text]))[0]
+        return row
 
 
 class HeldModel(FakeModel):
@@ -185,6 +192,15 @@ class HeldBot(Bot):
                     await asyncio.sleep(0.0005)  # spinning would starve the database's thread
         except TimeoutError:
             raise AssertionError(f"does not come to rest: {self._moving()}") from None
+
+    async def embed(self, users: Sequence[str], rooms: Sequence[str], personas: Sequence[str]) -> None:
+        """Load all lists, so that what has no vector yet gets one now and not in the middle of a turn (D17)."""
+        owners = [*(Address("user", user) for user in users), *(Address("room", room) for room in rooms)]
+        for owner in owners:
+            for persona in personas:
+                place = Conversation(ROOM, private=False, asker=JUNO, persona=persona)
+                await self.system.ask(owner, Score(place, self.settings.rules, None))
+        await self.still()
 
     def _moving(self) -> list[str]:
         """Name what goes on: handlers, messages and tasks, but for those that wait for the model."""

@@ -34,6 +34,7 @@ T = TypeVar("T")
 
 PEOPLE = (JUNO, BAU)
 GROUPS = ("!room:hs", "!garden:hs")
+PERSONAS = ("default", "pirate")
 DIRECT = {JUNO: "!dm-juno:hs", BAU: "!dm-bau:hs"}
 FACTS = (
     "Has a cat",
@@ -102,6 +103,8 @@ class Lives(RuleBasedStateMachine):
         threshold=st.sampled_from([1, 1, 2]),
         interval=st.sampled_from([0, 1, 2, 3]),
         rest=st.sampled_from([1, 2, 7]),
+        cap=st.sampled_from([2, 4, 50, 50]),
+        capacity=st.sampled_from([2, 3, 100, 100]),
         known=st.lists(st.tuples(people, st.sampled_from(FACTS), pick), max_size=5),
     )
     def begin(
@@ -111,6 +114,8 @@ class Lives(RuleBasedStateMachine):
         threshold: int,
         interval: int,
         rest: int,
+        cap: int,
+        capacity: int,
         known: list[tuple[str, str, int]],
     ) -> None:
         self.bot = HeldBot(Path(self.folder.name) / "data", WORDS if embeds else None)
@@ -124,6 +129,8 @@ class Lives(RuleBasedStateMachine):
         self.set("promotion_threshold", threshold)
         self.set("cleanup_interval", interval)
         self.set("rest_after_days", rest)
+        self.set("max_per_user", cap)
+        self.set("capacity_personal", capacity)
         for user, fact, where in known:
             self.teaches(user, "hello", where, [fact], [])
 
@@ -186,6 +193,9 @@ class Lives(RuleBasedStateMachine):
         return cleanup is not None and self.cleaned_in.get(str(cleanup["event"])) == room
 
     def begin_turn(self, event: Incoming) -> list[Row]:
+        embedded = {row["memory_id"] for row in self.rows("embeddings")}
+        if self.naive.embeds and any(row["id"] not in embedded for row in self.rows("memories")):
+            self.run(self.real.embed(PEOPLE, (*GROUPS, *DIRECT.values()), PERSONAS))
         self.turns.append(event)
         self.naive.now = self.real.clock.now()
         return self.naive.turn_begins(event.event_id, event.sender, event.room_id, event.text, event.private)
@@ -207,6 +217,42 @@ class Lives(RuleBasedStateMachine):
         for _ in range(days):
             self.real.clock.advance(timedelta(days=1))
             self.teaches(user, spoken, where, [], [])
+
+    @rule(user=people, fact=st.sampled_from(FACTS), where=pick, late=st.sampled_from([0, 1]))
+    def stays_away_as_long_as_a_candidate_lives(self, user: str, fact: str, where: int, late: int) -> None:
+        """P4: exactly that old is kept, a second more is not."""
+        self.teaches(user, "hello", where, [fact], [])
+        self.real.clock.advance(timedelta(days=self.naive.settings["candidate_ttl_days"], seconds=late))
+        self.teaches(user, "hello", where, [], [])
+
+    @rule(user=people, fact=st.sampled_from(FACTS), where=pick, redacted=st.booleans())
+    def takes_back_what_is_being_learned(self, user: str, fact: str, where: int, redacted: bool) -> None:
+        """P20: the pass in flight is dropped, whatever the model finds."""
+        event = self.says(user, "hello", where)
+        if event is None or self.is_silent(user):
+            return
+        self.take_back(event, redacted)
+        if self.naive.running(user) is not None:
+            self.model_answers(user, [fact], [])
+
+    @rule(user=people, first=st.sampled_from(FACTS), second=st.sampled_from(FACTS))
+    def is_answered_in_two_rooms_in_the_other_order(self, user: str, first: str, second: str) -> None:
+        """P20: passes keep the order of the turns."""
+        if self.is_silent(user) or any(self.waits(user, room) for room in GROUPS):
+            return
+        slow = self.turn(user, "hello", 0)
+        self.real.model.hold.add(slow.event_id)
+        self.begin_turn(slow)
+        self.run(self.delivered(slow))
+        self.says(user, "hello", 1)
+        self.the_model_is_shown_the_same()
+        self.real.model.answer_turn(slow.event_id)
+        self.run(self.real.still())
+        self.naive.turn_ends(slow.event_id, answered=True)
+        for fact in (first, second):
+            self.the_model_is_shown_the_same()
+            if self.naive.running(user) is not None:
+                self.model_answers(user, [fact], [])
 
     @rule(user=people, spoken=st.sampled_from(SPOKEN), where=pick)
     def teaches_later(self, user: str, spoken: str, where: int) -> None:
@@ -332,7 +378,9 @@ class Lives(RuleBasedStateMachine):
         left = [turn for turn in self.turns if turn.event_id not in self.retracted]
         if not left:
             return
-        target = left[-1 - which % len(left)]
+        self.take_back(left[-1 - which % len(left)], redacted)
+
+    def take_back(self, target: Incoming, redacted: bool) -> None:
         self.retracted.add(target.event_id)
         kind = IncomingKind.REDACTION if redacted else IncomingKind.EDIT
         event = self.real.message("other words", target.sender, target.room_id)
@@ -468,7 +516,7 @@ class Lives(RuleBasedStateMachine):
         if self.command(user, f"!privacy {level}", where):
             self.naive.set_privacy(user, level)
 
-    @rule(user=people, where=pick, name=st.sampled_from(["default", "pirate"]))
+    @rule(user=people, where=pick, name=st.sampled_from(PERSONAS))
     def sets_persona(self, user: str, where: int, name: str) -> None:
         given = self.command(user, f"!persona {name}", where)
         if given is not None:
@@ -579,7 +627,7 @@ class Lives(RuleBasedStateMachine):
 
 
 QUICK = hypothesis_settings(
-    max_examples=20,
+    max_examples=14,
     stateful_step_count=30,
     deadline=None,
     database=None,
