@@ -13,7 +13,7 @@ async def set_level(user_id: str, request: SetPrivacy, parts: Parts) -> int | No
     """Store a privacy level and that nothing said up to the command is learned any more (P20).
 
     Of somebody silent nothing said before stays in any window either. Returns the command's journal number, None where
-    nothing changed: the level was the same, or this is a replay.
+    nothing follows from it: the level was the same and is not silent, or this is a replay.
     """
     effect, level = request.effect, request.level
     async with parts.store.transaction() as tables:
@@ -21,7 +21,7 @@ async def set_level(user_id: str, request: SetPrivacy, parts: Parts) -> int | No
             return None
         before = await tables.users.privacy(user_id)
         await tables.effects.record(effect.event_id, effect.call, level.value)
-        if before is level:
+        if before is level and level is not Privacy.SILENT:  # which may have failed to reach every room the first time
             return None
         await tables.users.set_privacy(user_id, level)
         if level is Privacy.SILENT:

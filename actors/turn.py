@@ -31,7 +31,7 @@ from memory.prompt import build_prompt
 from memory.settings import MemorySettings
 from memory.text import blank, visible
 from memory.types import Conversation, Given, Persona, Recall, TurnKind, WindowEntry
-from memory.window import Window, known_in, owners_today, participants, present
+from memory.window import Window, authors, known_in, owners_today, participants, present, without_authors
 from memory.words import Heard
 
 log = logging.getLogger(__name__)
@@ -107,7 +107,7 @@ class TurnRunner:
         now = self._parts.clock.now()
         event = turn.entry.incoming
         settings = self._parts.settings.memory(event.room_id)
-        turn = replace(turn, window=known_in(turn.window, turn.conversation))
+        turn = replace(turn, window=await self._usable(known_in(turn.window, turn.conversation)))
         with timed(self._metrics, "own"):
             prepared = await self._prepare(turn, settings, now)
         log.debug("asking the model", extra={"event_id": event.event_id})
@@ -163,6 +163,14 @@ class TurnRunner:
                 heard=turn.heard,
             )
         return _Prepared(prompt, contents, searched=recall is not None)
+
+    async def _usable(self, window: Window) -> Window:
+        """Return a window without those who are silent by now: their rooms may not have been told yet."""
+        if not window.entries:
+            return window
+        async with self._parts.store.transaction() as tables:
+            silent = await tables.users.silent(tuple(sorted(authors(window))))
+        return without_authors(window, silent) if silent else window
 
     async def _search(
         self, turn: Turn, lists: Sequence[Address], settings: MemorySettings, now: datetime

@@ -86,6 +86,17 @@ def known_in(window: Window, place: Conversation) -> Window:
     return _with(window, (entry for entry in window.entries if entry.private_to in (None, alone)))
 
 
+def authors(window: Window) -> frozenset[str]:
+    """Return who wrote in a window."""
+    return frozenset(entry.author for entry in window.entries if entry.author is not None)
+
+
+def without_authors(window: Window, users: Collection[str]) -> Window:
+    """Take out what some people said, with what was answered to them."""
+    gone = {entry.event_id for entry in window.entries if entry.author in users}
+    return _with(window, (entry for entry in window.entries if entry.event_id not in gone))
+
+
 def _with(window: Window, entries: Iterable[WindowEntry]) -> Window:
     """Return a window with these of its entries, and without the participants who lose their last one by it."""
     kept = tuple(entries)

@@ -10,8 +10,10 @@ from datetime import timedelta
 
 import pytest
 
+from actors.passes import PassQueue
 from davenport.day import DayTurn, Keeping
 from memory.cleanup import CleanupAnswer, Merge
+from memory.errors import StorageError
 from memory.events import Attachment, IncomingKind
 from memory.model import Prompt, Reply, ToolCall, ToolSpec
 from memory.settings import MemorySettings
@@ -63,7 +65,7 @@ async def test_d8_a_tag_said_in_private_brings_nothing_up_where_others_have_join
 async def test_d12_what_was_saved_before_a_crash_is_not_told_to_who_has_joined_meanwhile(
     bot: Bot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bot.settings.rules = MemorySettings(capacity_personal=1, rest_after_days=1)
+    bot.settings.rules = MemorySettings(capacity_personal=1, rest_after_days=1, match_threshold=1.0)
     await given_in_private(bot)
     for _ in range(2):
         bot.next_day()
@@ -183,3 +185,22 @@ async def test_nobody_makes_the_prompts_of_a_room_too_long_with_global_memories(
     await given(bot)
     assert (await answer(bot, "!memories global 201")).startswith("Nothing was changed: at most 200")
     assert [memory.scope for memory in await bot.memories()][-1] is ScopeKind.PERSONAL
+
+
+async def test_who_is_silent_is_in_no_window_though_telling_the_rooms_failed(
+    bot: Bot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await bot.say("my PIN is 1234")
+
+    async def broken(passes: PassQueue, seq: int) -> None:
+        raise StorageError("the disk is gone")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(PassQueue, "forget_through", broken)
+        await bot.say("!privacy silent", room="!other:hs")
+    await bot.say("hello", BAU)
+    assert "1234" not in last_prompt(bot)
+    await bot.say("!privacy silent", room="!other:hs")
+    await bot.say("!privacy open", room="!other:hs")
+    await bot.say("hello again", BAU)
+    assert "1234" not in last_prompt(bot)
