@@ -221,8 +221,10 @@ class Lives(RuleBasedStateMachine):
     @rule(user=people, fact=st.sampled_from(FACTS), where=pick, late=st.sampled_from([0, 1]))
     def stays_away_as_long_as_a_candidate_lives(self, user: str, fact: str, where: int, late: int) -> None:
         """P4: exactly that old is kept, a second more is not."""
+        self.set("promotion_threshold", 9)
+        self.set("candidate_ttl_days", 14)
         self.teaches(user, "hello", where, [fact], [])
-        self.real.clock.advance(timedelta(days=self.naive.settings["candidate_ttl_days"], seconds=late))
+        self.real.clock.advance(timedelta(days=14, seconds=late))
         self.teaches(user, "hello", where, [], [])
 
     @rule(user=people, fact=st.sampled_from(FACTS), where=pick, redacted=st.booleans())
