@@ -31,7 +31,7 @@ class Keeping:
     texts: timedelta = timedelta(days=7)
     window: timedelta = timedelta(hours=1)
     windows: Mapping[str, timedelta] = field(default_factory=dict)
-    ids: timedelta = timedelta(days=400)
+    ids: timedelta = timedelta(days=30)
     usage: timedelta = timedelta(days=400)
     idle: timedelta = timedelta(minutes=10)
 

@@ -139,7 +139,7 @@ class JournalSection(Section):
         description="Days for which the texts of answered messages are kept; longer where context.timeout_minutes is.",
     )
     event_ids_days: int = Field(
-        default=400,
+        default=30,
         ge=1,
         le=3650,
         description="Days for which id, room, sender and time are kept of events that nothing was done on. What the "

@@ -252,10 +252,10 @@ async def test_changed_settings_act_at_the_next_turn(tmp_path: Path) -> None:
         async with store.transaction() as tables:
             await tables.journal.record(build.batch(event, last), (), (event, last), NOW)
         day = turn_of(store)
-        await day.day_turn(NOW + timedelta(days=31))
-        day.keep(Keeping(ids=timedelta(days=30)))
+        await day.day_turn(NOW + timedelta(days=30))
+        day.keep(Keeping(ids=timedelta(days=29)))
         async with store.transaction() as tables:
             assert await tables.journal.known([event.event_id]) == {event.event_id}
-        await day.day_turn(NOW + timedelta(days=31))
+        await day.day_turn(NOW + timedelta(days=30))
         async with store.transaction() as tables:
             assert await tables.journal.known([event.event_id, last.event_id]) == {last.event_id}
