@@ -8,12 +8,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
 
 from actors.lists import Lists
 from actors.memory_messages import MadeGlobal, MakeGlobal, Marked, MarkMemories, ShowMemory, UndoLast
-from actors.messages import Deleted, DeleteMemories, EditMemory, EffectKey, ListMemories, MemoryListing, OfMemories
+from actors.messages import (
+    Deleted,
+    DeleteMemories,
+    Edited,
+    EditMemory,
+    EffectKey,
+    ListMemories,
+    MemoryListing,
+    OfMemories,
+)
 from actors.parts import Parts
 from actors.store import Tables
 from memory.capacity import refuse_too_many_global
@@ -100,21 +108,20 @@ class MemoryDesk:
         self._parts.metrics.memories("deleted", len(done))
         return Deleted(done, unknown)
 
-    async def _edit(self, request: EditMemory) -> Memory:
+    async def _edit(self, request: EditMemory) -> Edited:
         """Rewrite one memory (D11). A replay answers what the first try did, whatever happened since."""
         effect, wording, now = request.effect, checked_text(request.text), self._parts.clock.now()
         async with self._parts.store.transaction() as tables:
-            own = await self._own(tables, (request.memory_id,), request.persona)
-            if not own:
-                raise self._unknown(request.memory_id)
             if await _recorded(tables, effect) is not None:
-                return replace(own[0], text=wording)
+                return Edited(request.memory_id, wording)
+            if not await self._own(tables, (request.memory_id,), request.persona):
+                raise self._unknown(request.memory_id)
             was = await tables.undo.as_they_are((request.memory_id,))
             edited = await tables.memories.edit(request.memory_id, wording, now)
             await tables.undo.keep(self._owner, effect.event_id, now, Taken(was, (edited,)))
             await _record(tables, effect, request.memory_id)
         self._lists.replace(edited)
-        return edited
+        return Edited(edited.id, edited.text)
 
     async def _undo(self, request: UndoLast) -> tuple[int, ...]:
         effect, now = request.effect, self._parts.clock.now()

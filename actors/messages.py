@@ -150,7 +150,15 @@ class DeleteMemories(OfMemories[Deleted]):
 
 
 @dataclass(frozen=True, slots=True)
-class EditMemory(OfMemories[Memory]):
+class Edited:
+    """How a memory reads now."""
+
+    memory_id: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class EditMemory(OfMemories[Edited]):
     """Rewrite one of the user's own memories, or one of a room's list of a persona; protects it (D11), and what it
     said is kept for `undo`. Raises Refused.
     """

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from actors.messages import Edited
 from memory.decay import rest_after
 from memory.settings import MemorySettings
 from memory.types import Conversation, Memory, Persona, ScopeKind, Source
@@ -159,9 +160,9 @@ def deleted(say: Speaker, done: Iterable[int], wrong: Sequence[str], whose: Word
     return _joined(say(whose.forgotten, ids=gone) if gone else say("memories-kept"), strangers(say, wrong, whose))
 
 
-def edited(say: Speaker, memory: Memory) -> str:
+def edited(say: Speaker, memory: Edited) -> str:
     """Say how a memory reads now."""
-    return say("memory-edited", id=str(memory.id), text=escape(memory.text))
+    return say("memory-edited", id=str(memory.memory_id), text=escape(memory.text))
 
 
 def cleared(say: Speaker, count: int, settings: MemorySettings) -> str:

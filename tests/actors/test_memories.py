@@ -306,6 +306,16 @@ async def test_undo_of_a_room_and_of_a_person_are_two(bot: Bot) -> None:
 # --- once -----------------------------------------------------------------------------------------------------------
 
 
+async def test_a_replayed_edit_answers_the_same_when_the_memory_has_gone_since(bot: Bot) -> None:
+    await given(bot)
+    request = EditMemory(1, "Cat is called Mochi", EffectKey("$command"))
+    first = await asked(bot, request)
+    await asked(bot, DeleteMemories((1,), EffectKey("$later")))
+    await bot.restart()
+    assert await asked(bot, request) == first
+    assert await bot.memories() == ()
+
+
 @pytest.mark.parametrize(
     "request_of",
     [  # what is asked under an effect key

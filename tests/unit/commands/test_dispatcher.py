@@ -8,6 +8,7 @@ from actors.messages import (
     ClearMemories,
     Deleted,
     DeleteMemories,
+    Edited,
     EditMemory,
     EffectKey,
     ListMemories,
@@ -68,7 +69,7 @@ class UserActorOf:
                 known = tuple(each for each in ids if each in self.memories)
                 return Deleted(known, tuple(each for each in ids if each not in known))
             case EditMemory(memory_id, text):
-                return replace(self.memories[memory_id], text=text)
+                return Edited(memory_id, text)
             case ClearMemories():
                 return len(self.memories)
         raise AssertionError(f"unexpected request {request}")
