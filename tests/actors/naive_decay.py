@@ -294,11 +294,26 @@ class NaiveDecay:
         if row is not None:
             row["text"], row["protected"] = text, True
 
-    def change(self, user: str, number: int, **values: Any) -> None:
-        """Share, limit, tag: none of them protects (D11)."""
+    # Sharing, limiting and tagging do not protect (D11).
+
+    def tag(self, user: str, number: int, tags: tuple[str, ...]) -> None:
         row = self.own(user, number)
         if row is not None:
-            row |= values
+            row["tags"] = tags
+
+    def share(self, user: str, number: int, *, on: bool) -> None:
+        """What was not said in private is no secret that could be shared."""
+        row = self.own(user, number)
+        if row is not None and row["private"]:
+            row["shared"] = on
+
+    def limit(self, user: str, number: int, room: str | None) -> None:
+        """To one room more; None: to none."""
+        row = self.own(user, number)
+        if row is not None and room is None:
+            row["rooms"] = ()
+        elif row is not None and room not in row["rooms"]:
+            row["rooms"] = (*row["rooms"], room)
 
     def make_global(self, user: str, number: int) -> None:
         """D11: global memories are protected. One that says the same already is enough."""

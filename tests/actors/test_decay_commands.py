@@ -1,7 +1,8 @@
-"""What commands and turns side by side mean for counters and protection, through a whole bot (D4, D11, D18)."""
+"""What commands and turns side by side mean for counters and protection, through a whole bot (D2, D4, D11, D18)."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from memory.settings import MemorySettings
 from memory.types import ScopeKind
-from tests.actors.conftest import BAU, JUNO, ROOM, Bot, texts
+from tests.actors.conftest import BAU, JUNO, ROOM, Bot, texts, until
 from tests.actors.test_recall import last_recall_matches
 from tests.actors.test_saving import DM, lay_down, of_room
 from tests.actors.topic_embedder import TopicEmbedder
@@ -93,3 +94,23 @@ async def test_d4_turns_side_by_side_in_two_rooms_count_one_day(bot: Bot) -> Non
     await bot.settle()
     [after] = await bot.memories()
     assert (after.unused_days, after.counted_on) == (before.unused_days + 1, bot.clock.today())
+
+
+async def test_d2_a_turn_taken_up_again_on_another_day_counts_and_matches_nothing_more(bot: Bot) -> None:
+    """Neither the room's memories, which age whoever writes, nor what its search matched."""
+    await lay_down(bot, PIANO, unused_days=8)
+    await lay_down(bot, "Meets over chess", scope=ScopeKind.ROOM, unused_days=0)
+    await bot.say("")  # loads the lists, which then get their vectors
+    bot.next_day()
+    bot.model.gates["piano"] = asyncio.Event()
+    await bot.deliver(bot.message("do I still play the piano?"))
+    await until(lambda: "piano" in bot.model.replying)
+    before = [*await bot.memories(), *await of_room(bot)]
+    assert [memory.unused_days for memory in before] == [0, 1]
+    bot.model.gates.clear()
+    bot.next_day()
+    await bot.restart()
+    await bot.settle()
+    assert bot.matrix.bodies()[-1] == "answer"
+    assert [*await bot.memories(), *await of_room(bot)] == before
+    assert PIANO in "".join(block.text for block in bot.model.prompts[-1].messages[-1].blocks), "recalled all the same"

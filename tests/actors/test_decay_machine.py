@@ -36,8 +36,8 @@ from memory.types import Extraction, ExtractionRequest, ListKey, Match, Memory, 
 from storage.memories import MemoryRows
 from tests.actors.conftest import BAU, JUNO, START
 from tests.actors.held_bot import HeldBot, HeldModel
-from tests.actors.naive_decay import NaiveDecay, Row
-from tests.actors.topic_embedder import TOPICS, TopicEmbedder
+from tests.actors.naive_decay import NaiveDecay, Row, topics
+from tests.actors.topic_embedder import TopicEmbedder
 from tests.fakes.model import ToolRunner
 
 T = TypeVar("T")
@@ -45,7 +45,7 @@ T = TypeVar("T")
 CLEO = "@cleo:hs"
 PEOPLE = (JUNO, BAU, CLEO)
 GROUPS = ("!room:hs", "!garden:hs")
-PERSONAS = ("default", "pirate")
+PERSONAS = ("default", "default", "default", "pirate")
 FACTS = (
     "Has a cat",
     "has a CAT!",
@@ -82,9 +82,9 @@ SETTINGS: dict[str, tuple[object, ...]] = {
     "capacity_personal": (1, 2, 3, 100),
     "capacity_room": (1, 2, 100),
     "quarters": (1, 2, 4),
-    "decay_enabled": (True, False),
+    "decay_enabled": (True, True, True, False),
     "private_stays_private": (True, False),
-    "blacklist": ((), (BAU,), (GROUPS[1],)),
+    "blacklist": ((), (), (), (BAU,), (GROUPS[1],)),
 }
 MOVES = (
     timedelta(minutes=5),
@@ -179,7 +179,7 @@ class ChatDays(RuleBasedStateMachine):
         for (user, where, of_room), fact in zip(KNOWN_BY, known, strict=True):
             self.saves(user, "remember that", fact, where, of_room=of_room)
         self.command(JUNO, f"!memories tag 1 {' '.join(tags)}", 0)
-        self.naive.change(JUNO, 1, tags=tags)
+        self.naive.tag(JUNO, 1, tags)
         self.set("capacity_personal", capacity)
         self.set("capacity_room", capacity)
 
@@ -270,11 +270,14 @@ class ChatDays(RuleBasedStateMachine):
             self.real.clock.advance(timedelta(days=1))
             self.says(user, text, where)
 
-    @rule(user=people, where=pick, days=st.integers(2, 4), topic=st.sampled_from(TOPICS))
-    def comes_back_to_a_topic(self, user: str, where: int, days: int, topic: str) -> None:
+    @precondition(lambda self: self.bot is not None and self.naive.memories)
+    @rule(user=people, where=pick, days=st.integers(1, 3), place=pick)
+    def asks_about_what_was_said_long_ago(self, user: str, where: int, days: int, place: int) -> None:
         """What is said then finds what rested (D6)."""
+        row = self.naive.memories[place % len(self.naive.memories)]
+        user = user if row["scope"] == "room" else str(row["owner"])
         self.chats_for_days(user, ["hello there"] * days, where)
-        self.says(user, f"how about the {topic}?", where)
+        self.says(user, f"how about {sorted(topics(row['text']))[0]}?", where)
         self.says(user, "hello there", where)
 
     @rule(user=people, where=pick, days=st.integers(2, 4), text=spoken, save=facts, of_room=st.booleans())
@@ -464,6 +467,8 @@ class ChatDays(RuleBasedStateMachine):
     @rule(user=people, text=spoken, fact=facts, where=pick)
     def is_learned_of(self, user: str, text: str, fact: str, where: int) -> None:
         """A promotion is 0 days old too, and forgets nothing to make room (D1, P11)."""
+        if any(self.naive.turn(event)["user"] == user for event in self.model.replies):
+            return  # whose pass comes first (P20)
         fact = f"{fact} of sort {self.real.events}"
         self.model.facts = (fact,)
         self.set_rule(enabled=True)
@@ -495,7 +500,7 @@ class ChatDays(RuleBasedStateMachine):
         await day.day_turn(self.real.clock.now() + late)
         await self.real.still()
 
-    @rule(model=st.sampled_from(["one", "one", "two", ""]))
+    @rule(model=st.sampled_from(["one", "one", "one", "two", "two", ""]))
     def restarts_with(self, model: str) -> None:
         """With the same embedding model, with another (D17), or with none (D13)."""
         self.restarts(model)
@@ -561,7 +566,7 @@ class ChatDays(RuleBasedStateMachine):
         if (event := self.command(user, f"!persona {name}", where)) is not None:
             self.naive.personas[event.room_id] = name
 
-    @rule(user=people, where=pick, level=st.sampled_from(["open", "open", "no-memory"]))
+    @rule(user=people, where=pick, level=st.sampled_from(["open", "open", "open", "no-memory"]))
     def privacy_is_changed(self, user: str, where: int, level: str) -> None:
         if self.command(user, f"!privacy {level}", where) is not None:
             self.naive.privacy[user] = level
@@ -605,11 +610,11 @@ class ChatDays(RuleBasedStateMachine):
             return
         match mark:
             case "share" | "unshare":
-                self.naive.change(user, number, shared=mark == "share")
+                self.naive.share(user, number, on=mark == "share")
             case "here" | "off":
-                self.naive.change(user, number, rooms=(event.room_id,) if mark == "here" else ())
+                self.naive.limit(user, number, event.room_id if mark == "here" else None)
             case _:
-                self.naive.change(user, number, tags=mark)
+                self.naive.tag(user, number, mark)
 
     @precondition(lambda self: self.bot is not None and self.naive.memories)
     @rule(user=people, place=pick, where=pick, everywhere=st.booleans())
