@@ -98,6 +98,10 @@ async def test_lists_out_of_use_are_unloaded_and_those_in_use_stay(bot: Bot) -> 
     bot.clock.advance(timedelta(minutes=10))
     await midnight(bot)
     assert (indexes.has(JUNOS), indexes.has(BAUS)) == (True, False)
+    await chat(bot)
+    bot.clock.advance(timedelta(minutes=9))
+    await midnight(bot)
+    assert indexes.has(JUNOS), "it was loaded long ago, and used just now"
     bot.next_day()
     await midnight(bot)
     assert not indexes.has(JUNOS)

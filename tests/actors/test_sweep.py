@@ -178,13 +178,14 @@ async def test_d17_lists_in_use_come_first_those_used_last_before_others(bot: Bo
 
 
 async def test_d17_the_lists_of_loaded_actors_come_before_all(moved: Bot) -> None:
-    await moved.say("hello", sender=person(24), room="!a:hs")
+    for number in (23, 24):
+        await moved.say("hello", sender=person(number), room=f"!{number}:hs")
     asked = len(words(moved).asked)
     async with moved.store.transaction() as tables:  # as if nothing of theirs had been embedded yet
         await tables.memories._sql.run("DELETE FROM embeddings")
     await sweep(moved, Pace()).round(words(moved))
-    first = [text for batch in words(moved).asked[asked:] for text in batch][:EACH]
-    assert first == [f"fact24x{m}" for m in range(EACH)]
+    first = [text for batch in words(moved).asked[asked:] for text in batch][: 2 * EACH]
+    assert first == [f"fact{number}x{m}" for number in (24, 23) for m in range(EACH)]
 
 
 async def test_d17_it_is_throttled_to_so_many_texts_a_minute(moved: Bot) -> None:
@@ -272,6 +273,32 @@ async def test_d17_what_the_model_refuses_is_what_is_left(bot: Bot) -> None:
     assert await each.round(embedder) == 2
     assert (each.progress.done, each.progress.left) == (2, 1)
     assert sorted((await vectors(bot)).values()) == [[NEW], [NEW], [OLD]]
+
+
+class Meanwhile(WordEmbedder):
+    """Before its first answer, what is to follow is embedded elsewhere."""
+
+    def __init__(self, bot: Bot) -> None:
+        super().__init__(NEW)
+        self.bot = bot
+
+    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        rows = await super().embed(texts)
+        if len(self.asked) == 1:
+            async with self.bot.store.transaction() as tables:
+                [last] = await tables.memories.get([6])
+                await tables.memories.put_vectors(NEW, [(last.id, last.text, rows[0])])
+        return rows
+
+
+async def test_d17_what_a_list_embeds_itself_meanwhile_is_not_counted_as_left(
+    bot: Bot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("actors.sweep.SPAN", 2)
+    await saved(bot, [(JUNO, f"fact {number}") for number in range(6)])
+    each = sweep(bot, Pace())
+    assert await each.round(Meanwhile(bot)) == 5
+    assert (each.progress.done, each.progress.left) == (5, 0)
 
 
 async def test_d17_a_model_that_does_not_answer_is_asked_again_ever_more_rarely(bot: Bot) -> None:
