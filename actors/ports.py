@@ -131,7 +131,14 @@ class Embedder(Protocol):
         ...
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return float32[n, dim], rows of unit length. Raises EmbeddingError."""
+        """Return float32[n, dim], rows of unit length, of what is to be found. Raises EmbeddingError."""
+        ...
+
+    async def embed_query(self, text: str) -> Vector:
+        """Return float32[dim], of unit length, of what is said: a search compares it with rows of `embed` (D2).
+
+        Raises EmbeddingError.
+        """
         ...
 
 

@@ -195,12 +195,10 @@ class TurnRunner:
             return None
         try:
             with timed(self._metrics, "embed"):
-                vectors = await embedder.embed([turn.said])
+                return await embedder.embed_query(turn.said)
         except EmbeddingError as error:
             log.warning("no search for %s: %s", turn.entry.incoming.event_id, error)
             return None
-        vector: Vector = vectors[0]
-        return vector
 
     async def _scores(
         self, turn: Turn, lists: Sequence[Address], settings: MemorySettings, vector: Vector | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from time import perf_counter
@@ -283,13 +283,20 @@ class MeasuredEmbedder:
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Pass on, and time. Raises EmbeddingError."""
+        return await self._timed(self._embedder.embed(texts), len(texts))
+
+    async def embed_query(self, text: str) -> Vectors:
+        """Pass on, and time. Raises EmbeddingError."""
+        return await self._timed(self._embedder.embed_query(text), 1)
+
+    async def _timed(self, call: Awaitable[Vectors], texts: int) -> Vectors:
         began = perf_counter()
         try:
-            vectors = await self._embedder.embed(texts)
+            vectors = await call
         except EmbeddingError:
             self._metrics.embedding_failed()
             raise
-        self._metrics.embedded(perf_counter() - began, len(texts))
+        self._metrics.embedded(perf_counter() - began, texts)
         return vectors
 
 

@@ -167,7 +167,7 @@ class LimitsSection(Section):
         default=64,
         ge=1,
         le=100_000,
-        description="MB for the vectors of lists in use: 64 hold 1,200 lists of 20 memories. Lists used longest ago go "
+        description="MB for the vectors of lists in use: 64 hold 700 lists of 20 memories. Lists used longest ago go "
         "first and are read again when they are needed.",
     )
     loaded_actors: int = Field(

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 Vector = NDArray[np.float32]
 Vectors = NDArray[np.float32]
 
-DEFAULT_BUDGET = 64 * 1024 * 1024  # about 32,000 vectors of 512 numbers, 300 full lists
+DEFAULT_BUDGET = 64 * 1024 * 1024  # about 15,000 vectors of 1,024 numbers, 150 full lists
 _BYTES_PER_LIST = 4096  # what an index takes beside its vectors and ids, roughly
 _BYTES_PER_ID = 160  # the id in FAISS, in its reverse map and in the set of ids, roughly
 # Similarities are float32 sums: the same text embedded in another batch differs in the seventh decimal. Rounded, equal

@@ -85,6 +85,11 @@ class OpenAiEmbedder:
             raise EmbeddingError(f"the embeddings server cannot be asked ({type(error).__name__}); {hint}") from None
         return np.concatenate(parts)
 
+    async def embed_query(self, text: str) -> Vectors:
+        """Return float32[dim], of unit length, of what is said: such servers know no difference. See `embed`."""
+        row: Vectors = (await self.embed([text]))[0]
+        return row
+
     async def aclose(self) -> None:
         """Close the connections."""
         if self._session is not None:

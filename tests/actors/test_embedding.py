@@ -252,6 +252,10 @@ class Picky:
             raise EmbeddingError("status 400")
         return np.tile(np.array([1, 0, 0, 0], np.float32), (len(texts), 1))
 
+    async def embed_query(self, text: str) -> NDArray[np.float32]:
+        row: NDArray[np.float32] = (await self.embed([text]))[0]
+        return row
+
     async def aclose(self) -> None:
         """Has nothing to close."""
 

@@ -149,7 +149,7 @@ async def test_d7_a_failed_embedding_changes_nothing_and_the_reply_goes_on(
         raise EmbeddingError("unreachable")
 
     with monkeypatch.context() as patch:
-        patch.setattr(bot.embedder, "embed", fails)
+        patch.setattr(bot.embedder, "embed_query", fails)
         await bot.say(GAMES)
     assert [m.unused_days for m in await bot.memories()] == [0]
     assert bot.matrix.bodies()[-1] == "answer"

@@ -74,14 +74,20 @@ def lines(bot: Bot, room: str = ROOM) -> list[str]:
 def failing(bot: Bot, monkeypatch: pytest.MonkeyPatch, word: str) -> None:
     """Let the embedder fail for texts with this word."""
     assert bot.embedder is not None
-    works = bot.embedder.embed
+    works, works_for_a_query = bot.embedder.embed, bot.embedder.embed_query
 
     async def embed(wanted: Sequence[str]) -> object:
         if any(word in text for text in wanted):
             raise EmbeddingError("unreachable")
         return await works(wanted)
 
+    async def embed_query(wanted: str) -> object:
+        if word in wanted:
+            raise EmbeddingError("unreachable")
+        return await works_for_a_query(wanted)
+
     monkeypatch.setattr(bot.embedder, "embed", embed)
+    monkeypatch.setattr(bot.embedder, "embed_query", embed_query)
 
 
 # --- a full list ------------------------------------------------------------------------------------------------------

@@ -30,5 +30,10 @@ class WordEmbedder:
         unit: NDArray[np.float32] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
         return unit
 
+    async def embed_query(self, text: str) -> NDArray[np.float32]:
+        """Return float32[dim]: what is said is embedded as what is remembered."""
+        row: NDArray[np.float32] = (await self.embed([text]))[0]
+        return row
+
     async def aclose(self) -> None:
         """Has nothing to close."""

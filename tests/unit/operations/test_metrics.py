@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from actors.ports import Embedder, Metrics, Model, ToolRunner, Vectors
+from actors.ports import Embedder, Metrics, Model, ToolRunner, Vector, Vectors
 from actors.sweep import Progress
 from davenport.metrics import TABLE, MeasuredEmbedder, MeasuredModel, Metric, PrometheusMetrics
 from davenport.panel import Panel
@@ -122,6 +122,10 @@ class LengthEmbedder:
         if "" in texts:
             raise EmbeddingError("empty")
         return np.ones((len(texts), 1), dtype=np.float32)
+
+    async def embed_query(self, text: str) -> Vector:
+        row: Vector = (await self.embed([text]))[0]
+        return row
 
 
 async def test_embedding_is_timed_and_its_failures_counted(panel: Panel) -> None:
