@@ -12,12 +12,12 @@ import contextvars
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from itertools import islice
 from typing import Any, cast
 
 from actors.actor import Actor, Address, Envelope, Work
 from actors.messages import R, Request
+from actors.outstanding import Outstanding
 from memory.errors import ActorFailed, Refused, Stopping
 
 log = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ class Context:
 
         The task is cancelled when the actor restarts. An exception that leaves it counts as a failure of the actor.
         """
-        self.system.expect()
+        self.system.outstanding.expect()
         task = asyncio.create_task(self._guard(work), name=f"task of {self.address}")
         self.tasks.add(task)
         task.add_done_callback(lambda done: self._task_done(done, work))
@@ -115,7 +115,7 @@ class Context:
             envelope.succeed(answer)
         finally:
             self.busy = False
-            self.system.settle()
+            self.system.outstanding.settle()
 
     async def _loaded(self) -> Actor:
         if self.actor is None:
@@ -145,7 +145,7 @@ class Context:
     def _refuse_queued(self) -> None:
         while not self.mailbox.empty():
             self.mailbox.get_nowait().fail(Stopping(f"{self.address} was stopped"))
-            self.system.settle()
+            self.system.outstanding.settle()
 
     async def _guard(self, work: Work) -> None:
         try:
@@ -158,7 +158,7 @@ class Context:
     def _task_done(self, task: asyncio.Task[None], work: Work) -> None:
         work.close()  # a task cancelled before its first step never awaited it
         self.tasks.discard(task)
-        self.system.settle()
+        self.system.outstanding.settle()
 
 
 class ActorSystem:
@@ -176,15 +176,8 @@ class ActorSystem:
         self.idle_seconds = idle_seconds
         self.most = most
         self.cells: dict[Address, Context] = {}
-        self._outstanding = 0
-        self._quiet = asyncio.Event()
-        self._quiet.set()
-        self._closed = False
-
-    @property
-    def closed(self) -> bool:
-        """Whether the bot is shutting down."""
-        return self._closed
+        self.outstanding = Outstanding()
+        self.closed = False  # the bot is shutting down
 
     async def tell(self, address: Address, message: object) -> None:
         """Put a message into a mailbox; waits while it is full. Raises Stopping."""
@@ -207,14 +200,11 @@ class ActorSystem:
 
     async def drain(self, seconds: float) -> bool:
         """Wait until no message is queued and no handler or task runs; False when that took too long."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._quiet.wait()
-        return self._quiet.is_set()
+        return await self.outstanding.wait(seconds)
 
     async def close(self) -> None:
         """Stop every actor; whoever still waits for an answer is told Stopping. What was not done is in the journal."""
-        self._closed = True
+        self.closed = True
         running = [task for cell in self.cells.values() for task in (*cell.tasks, cell.runner)]
         for cell in list(self.cells.values()):
             cell.runner.cancel()  # which cancels its tasks, once: a second time would cut off their clean-up
@@ -222,15 +212,15 @@ class ActorSystem:
 
     async def _deliver(self, address: Address, envelope: Envelope) -> None:
         cell = self._cell(address)
-        self.expect()
+        self.outstanding.expect()
         try:
             await cell.put(envelope)
         except asyncio.CancelledError:
-            self.settle()
+            self.outstanding.settle()
             raise
 
     def _cell(self, address: Address) -> Context:
-        if self._closed:
+        if self.closed:
             raise Stopping("the bot is shutting down")
         cell = self.cells.pop(address, None)
         if cell is None:
@@ -245,14 +235,3 @@ class ActorSystem:
         for cell in list(islice((cell for cell in self.cells.values() if cell.idle), over)):
             cell.leave()
             cell.runner.cancel()
-
-    def expect(self) -> None:
-        """Count a message or task as outstanding (runtime only)."""
-        self._outstanding += 1
-        self._quiet.clear()
-
-    def settle(self) -> None:
-        """Count a message or task as done (runtime only)."""
-        self._outstanding -= 1
-        if self._outstanding == 0:
-            self._quiet.set()
