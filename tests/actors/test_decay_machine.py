@@ -646,16 +646,19 @@ class ChatDays(RuleBasedStateMachine):
             return
         real = self.rows()
         assert [row["id"] for row in real] == [row["id"] for row in self.naive.memories]
-        for row, other in zip(real, self.naive.memories, strict=True):
-            assert row == {key: other[key] for key in row}
+        pairs = zip(real, self.naive.memories, strict=True)
+        assert [
+            (row["id"], key, row[key], other[key]) for row, other in pairs for key in row if row[key] != other[key]
+        ] == []
 
     @invariant()
     def every_prompt_held_what_it_should(self) -> None:
         """Its start, its tagged and its recalled memories (D6, D8, D14)."""
         if self.bot is None:
             return
-        for event in self.model.prompt_of.keys() & self.expected.keys():
-            assert held_in(self.model.prompt_of.pop(event)) == self.expected[event], event
+        held = {event: held_in(prompt) for event, prompt in self.model.prompt_of.items() if event in self.expected}
+        self.model.prompt_of.clear()
+        assert held == {event: self.expected[event] for event in held}
 
 
 def moment(text: str | None) -> datetime | None:
