@@ -5,10 +5,13 @@ import asyncio
 import numpy as np
 import pytest
 
-from index.builtin import MAX_CHARACTERS, BuiltinEmbedder
+from index.builtin import MAX_CHARACTERS, BuiltinEmbedder, as_messages
 from index.embedders import build_embedder
 from index.settings import EmbeddingSettings
 from memory.errors import EmbeddingError, SettingsError
+
+FINGERPRINT = [0.0228, 0.011, 0.0121, 0.6999, 0.0]
+PLACES = [104, 147, 233, 315, 377, 423, 466, 507]
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +26,40 @@ async def test_rows_of_unit_length_in_the_order_of_the_texts(embedder: BuiltinEm
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-6)
     alone = np.concatenate([await embedder.embed([text]) for text in texts])
     assert np.allclose(vectors, alone, atol=1e-5)
+
+
+async def test_a_query_is_of_unit_length_and_never_nearer_than_1(embedder: BuiltinEmbedder) -> None:
+    texts = ["Has a cat named Mochi", "", "👍", "the", "So much to say about cellos, boats, maps and owls. " * 20]
+    rows = await embedder.embed(texts)
+    for text in texts:
+        query = await embedder.embed_query(text)
+        assert (query.shape, query.dtype) == ((embedder.dim,), np.float32)
+        assert np.linalg.norm(query) == pytest.approx(1.0, abs=1e-6)
+        assert float((rows @ query).max()) <= 1.0 + 1e-6
+
+
+async def test_a_name_finds_its_memory_where_the_meaning_does_not_tell(embedder: BuiltinEmbedder) -> None:
+    names = ("Zbigniew", "Yolotzin", "Quillon", "Tamsin")
+    rows = await embedder.embed([f"Has a colleague called {name}" for name in names])
+    for number, name in enumerate(names):
+        assert int((rows @ await embedder.embed_query(f"what would you write to {name}?")).argmax()) == number
+
+
+async def test_a_long_message_counts_less_and_ranks_the_same(embedder: BuiltinEmbedder) -> None:
+    """Beyond a sentence each word brings a memory nearer by chance; which one comes first is not touched."""
+    parts = embedder.parts(["we sailed, cooked risotto, met Tamsin and Quillon, saw owls, and repaired the old Volvo"])
+    long, plain = as_messages(parts)[0], np.hstack([parts.meaning[0] / 1.3**0.5, parts.words[0] * (0.3 / 1.3) ** 0.5])
+    rows = await embedder.embed(["Drives an old Volvo", "Is afraid of flying", "Cooks risotto on Sundays"])
+    assert list(np.argsort(rows @ long)) == list(np.argsort(rows[:, : len(plain)] @ plain))
+    assert float((rows @ long).max()) < float((rows[:, : len(plain)] @ plain).max())
+
+
+async def test_d17_vectors_change_only_with_the_name_of_the_model(embedder: BuiltinEmbedder) -> None:
+    """Stored vectors are compared with new ones as long as the name is the same: count it up when this fails."""
+    [row] = await embedder.embed(["Has a cat named Mochi"])
+    assert embedder.model_id == "use-multilingual-v3+words-1"
+    assert np.allclose(row[[0, 1, 511, -2, -1]], FINGERPRINT, atol=0.002)
+    assert np.flatnonzero(row[512:-2]).tolist() == PLACES
 
 
 async def test_no_texts_no_rows(embedder: BuiltinEmbedder) -> None:
