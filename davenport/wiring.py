@@ -14,7 +14,7 @@ from pydantic import SecretStr
 from actors.outbox import OutboxActor
 from actors.parts import Parts
 from actors.room import RoomActor
-from actors.runtime import ActorSystem
+from actors.runtime import ActorSystem, Factories
 from actors.spending import Spending
 from actors.sweep import sweeping
 from actors.user import UserActor
@@ -70,8 +70,7 @@ async def opened(
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(await Database.open(settings.storage.data_dir))
         in_force = InForce(settings) if reloader is None else reloader.in_force
-        chat = ChatSettings(in_force, store)
-        await chat.load()
+        chat = await _set_in_chat(in_force, store)
         settings = in_force.settings
         panel, metrics = Panel(settings, store, clock), PrometheusMetrics()
         await stack.enter_async_context(control.serving(settings.storage.data_dir, panel))
@@ -112,18 +111,9 @@ async def opened(
                 spending=spending,
             )
         )
-        system.factories = {
-            "room": lambda context: RoomActor(context, parts),
-            "user": lambda context: UserActor(context, parts),
-            "outbox": lambda context: OutboxActor(context, parts),
-        }
+        system.factories = _factories(parts)
         stack.push_async_callback(system.close)
-        pace = settings.embeddings.background_per_minute
-        panel.sweep = await stack.enter_async_context(sweeping(parts, system, per_minute=pace))
-        day = panel.day = DayTurn(store, system, Keeping.of(settings))
-        await day.recall()
-        await day.forget_taken(clock.now())
-        stack.enter_context(scheduled(day, clock))
+        day = await stack.enter_async_context(_housekeeping(parts, system, panel, settings))
         gateway = panel.gateway = Gateway(
             client,
             StoredForMatrix(store),
@@ -136,6 +126,32 @@ async def opened(
         bot = Bot(parts, system, gateway, day, panel, metrics)
         bot.http = http
         yield bot
+
+
+async def _set_in_chat(in_force: InForce, store: Database) -> ChatSettings:
+    """Put what was set in chat over file and environment, before anything reads a setting."""
+    chat = ChatSettings(in_force, store)
+    await chat.load()
+    return chat
+
+
+def _factories(parts: Parts) -> Factories:
+    return {
+        "room": lambda context: RoomActor(context, parts),
+        "user": lambda context: UserActor(context, parts),
+        "outbox": lambda context: OutboxActor(context, parts),
+    }
+
+
+@asynccontextmanager
+async def _housekeeping(parts: Parts, system: ActorSystem, panel: Panel, settings: Settings) -> AsyncIterator[DayTurn]:
+    """Embed in the background what has no vector (D17), turn the day (D16), and forget what can be undone no longer."""
+    async with sweeping(parts, system, per_minute=settings.embeddings.background_per_minute) as panel.sweep:
+        day = panel.day = DayTurn(parts.store, system, Keeping.of(settings))
+        await day.recall()
+        await day.forget_taken(parts.clock.now())
+        with scheduled(day, parts.clock):
+            yield day
 
 
 async def run(settings: Settings, *, stop: asyncio.Event, reloader: Reloader | None = None) -> None:
