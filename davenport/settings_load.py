@@ -161,7 +161,7 @@ def _read(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise SettingsError(
-            f"{path}: there is no such file; `davenport config > {path}` writes one to fill in"
+            f"{path}: there is no such file; `davenport init --config {path}` asks and writes it"
         ) from None
     except OSError as error:
         raise SettingsError(f"{path}: cannot be read: {error.strerror}") from None

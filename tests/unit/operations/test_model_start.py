@@ -15,7 +15,7 @@ from davenport.settings_load import load
 from davenport.wiring import _model
 from llm.settings import LlmSettings
 
-OPERATORS = Path(__file__).parents[3] / "docs/operators.md"
+CONFIGURING = Path(__file__).parents[3] / "docs/configuring.md"
 ACCOUNT = '[matrix]\nhomeserver = "https://a.org"\nuser_id = "@b:a.org"\npassword = "sesame-open"\n'
 
 
@@ -40,7 +40,7 @@ async def test_without_a_key_the_fix_is_named(caplog: pytest.LogCaptureFixture) 
     assert "ANTHROPIC_API_KEY" in line and "any text" in line
 
 
-@pytest.mark.parametrize("block", re.findall(r"```toml\n(\[llm\].*?)```", OPERATORS.read_text("utf-8"), re.DOTALL))
+@pytest.mark.parametrize("block", re.findall(r"```toml\n(\[llm\].*?)```", CONFIGURING.read_text("utf-8"), re.DOTALL))
 def test_the_examples_for_operators_load(tmp_path: Path, block: str) -> None:
     path = tmp_path / "config.toml"
     path.write_text(ACCOUNT + block, encoding="utf-8")
@@ -51,4 +51,4 @@ def test_the_examples_for_operators_load(tmp_path: Path, block: str) -> None:
 
 
 def test_there_are_examples() -> None:
-    assert OPERATORS.read_text("utf-8").count("```toml\n[llm]") == 2
+    assert CONFIGURING.read_text("utf-8").count("```toml\n[llm]") == 2
