@@ -50,9 +50,9 @@ Scope: `global` holds for the whole bot, `room` may be set for one room apart (s
 `SIGHUP` takes effect when the bot re-reads its settings, `restart` at the next start. A secret may stand in a file of
 its own, named by the key with `_file`; to give both is refused.
 
-Keys that act at `SIGHUP` can also be set in chat, with `!config` (see [configuring.md](configuring.md)), and then act at
-once; tables, secrets and `matrix.admins` cannot. What holds, from weak to strong: the default, `config.toml`, the
-environment, chat for everywhere, `[rooms]` of `config.toml`, chat for one room.
+Keys that act at `SIGHUP` can also be set in chat, with `!config`, and then act at once; tables, secrets and
+`matrix.admins` cannot. What holds, from weak to strong: the default, `config.toml`, the environment, chat for
+everywhere, `[rooms]` of `config.toml`, chat for one room. [configuring.md](configuring.md) says more.
 """
 
 ROOMS_TITLE = (
