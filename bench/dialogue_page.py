@@ -260,12 +260,15 @@ minute within a session. Between sessions lie days or weeks, by the moved clock.
 - **Recall** is the built-in embedder's (`{embedder}`) at its own threshold.
 - **Tokens and cache** are as the offline server counts them, see `llm/offline/usage.py`: a token is up to four letters
   or digits in a row or one other character; a breakpoint caches at least 1,024 tokens for five minutes from the last
-  hit. "Paid" weighs a token written to the cache {write} and one read from it {read}, as the Messages API prices them.
+  hit. "Paid" is in tokens at the plain price: one written to the cache weighs {write}, one read from it {read}, as the
+  Messages API prices them.
 """
 
 _READING = """\
-The last quarter of each conversation's days, with decay against without: with nothing left out {no_limit}; at the
-default limits {limit}.
+The last quarter of each conversation's days, with decay against without:
+
+- with nothing left out, {no_limit};
+- at the default limits, {limit}.
 
 What that means. Decay makes prompts shorter, the more the longer people talk. The start of a prompt is written to the
 cache at the beginning of each session, where the last one has expired, and anew whenever a memory in it is learned or
