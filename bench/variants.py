@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import SecretStr
 
 from actors.ports import Embedder
-from index.builtin import BuiltinEmbedder, Parts
+from index.builtin import WEIGHT_OF_WORDS, BuiltinEmbedder, Parts
 from index.embedders import build_embedder
 from index.openai import OpenAiEmbedder
 from index.settings import EmbeddingSettings
@@ -53,7 +53,10 @@ def parts(embedder: BuiltinEmbedder) -> list[Variant]:
         alone("the model alone", lambda each: each.raw),
         alone("without chatter", lambda each: each.meaning),
         alone("the words alone", lambda each: each.words),
-        alone("both, by cosine", lambda each: np.hstack([each.meaning, 0.3**0.5 * each.words]) / 1.3**0.5),
+        alone(
+            "both, by cosine",
+            lambda each: np.hstack([each.meaning, WEIGHT_OF_WORDS**0.5 * each.words]) / (1 + WEIGHT_OF_WORDS) ** 0.5,
+        ),
     ]
 
 

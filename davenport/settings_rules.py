@@ -60,7 +60,7 @@ class MemorySection(Section):
         default=None,
         ge=0,
         le=1,
-        description="Similarity from which a memory counts as used (D3); not set: 0.22, as measured for the built-in "
+        description="Similarity from which a memory counts as used (D3); not set: 0.23, as measured for the built-in "
         "embedder, or 0.3 for openai, which suits no model in particular.",
     )
     capacity_room: int = Field(

