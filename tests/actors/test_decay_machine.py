@@ -233,6 +233,11 @@ class ChatDays(RuleBasedStateMachine):
         held = [self.naive.turn(each) for each in self.model.replies]
         return any((turn["user"], turn["room"]) == (event.sender, event.room_id) for turn in held)
 
+    def looks_back(self, event: Incoming) -> None:
+        """What is no turn that searches looks at the window too, which is trimmed then if it is time."""
+        self.synchronise()
+        self.naive.window(event.room_id)
+
     def turn_begins(self, event: Incoming, **search: str) -> None:
         self.synchronise()
         prompt = self.naive.turn_begins(
@@ -307,6 +312,7 @@ class ChatDays(RuleBasedStateMachine):
         event = self.message(user, "", where, numbered=False)
         if self.waits(event):
             return
+        self.looks_back(event)
         before = self.counters()
         with patch.object(self.model, "reply", self.fails):
             self.run(self.delivered(event))
@@ -446,7 +452,7 @@ class ChatDays(RuleBasedStateMachine):
         event = self.message(user, f"!memories {'room ' if of_room else ''}add {fact}", where, numbered=False)
         if self.waits(event):
             return
-        self.synchronise()
+        self.looks_back(event)
         self.naive.save(
             "room" if of_room else "personal",
             event.room_id if of_room else user,
@@ -522,13 +528,14 @@ class ChatDays(RuleBasedStateMachine):
     @rule(user=people, text=spoken, where=pick, steps=st.integers(0, 250))
     def crashes_in_the_middle_of_a_turn(self, user: str, text: str, where: int, steps: int) -> None:
         """Wherever that is, no day is counted twice (D2, D16)."""
+        self.synchronise()
+        if self.model.replies or any(row["id"] not in self.naive.embedded for row in self.naive.memories):
+            return  # what has no vector yet may have one before the crash or not (D17)
         event = self.message(user, text, where)
-        if self.model.replies:
-            return
         self.turn_begins(event)
         self.run(self.crash_after(steps, event))
-        self.naive.restarted()
         self.naive.turn_ends(event.event_id, answered=True)
+        self.restarts()  # whether the turn was taken up again, and so opened the window, depends on the moment
 
     async def crash_after(self, steps: int, event: Incoming) -> None:
         await self.real.deliver(event)
@@ -578,7 +585,7 @@ class ChatDays(RuleBasedStateMachine):
         event = self.message(user, text, where, numbered=False)
         if self.waits(event):
             return None
-        self.synchronise()
+        self.looks_back(event)
         self.run(self.delivered(replace(event, addressed=False)))
         return event
 
