@@ -41,13 +41,15 @@ BENCH ?= $(or $(TMPDIR),/tmp)/davenport-bench
 
 bench: setup
 	$(BIN)/python -m bench.recall
+	$(BIN)/python -m bench.curves
+	$(BIN)/python -m bench.scopes --folder $(BENCH)/scopes
 	$(BIN)/python -m bench.dialogue
 	$(BIN)/python -m bench.offline_extractor
 	$(BIN)/python -m bench.turn --folder $(BENCH)/100000
 	$(BIN)/python -m bench.turn --stored 1000000 --folder $(BENCH)/1000000
 	$(BIN)/python -m bench.start --folder $(BENCH)/1000000
 	$(BIN)/python -m bench.memory --folder $(BENCH)/1000000
-	@rm -rf $(BENCH)/100000 $(BENCH)/1000000
+	@rm -rf $(BENCH)/scopes $(BENCH)/100000 $(BENCH)/1000000
 
 check: lint types contracts
 
