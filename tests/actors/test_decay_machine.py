@@ -724,4 +724,4 @@ TestChatDays.settings = QUICK
 class TestManyChatDays(ChatDays.TestCase):
     """D1-D18 as above, for longer."""
 
-    settings = hypothesis_settings(QUICK, max_examples=300, stateful_step_count=60)
+    settings = hypothesis_settings(QUICK, max_examples=150, stateful_step_count=60)
