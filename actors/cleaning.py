@@ -9,18 +9,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from actors.actor import Work
 from actors.cleanup_messages import CleanUp, CleanupAnswered, CleanupSummary
+from actors.cleanup_run import Applied, Asked, Run
 from actors.lists import Lists
-from actors.messages import EffectKey
 from actors.parts import Parts
 from actors.ports import CleanupOutcome
 from actors.store import Tables
 from actors.tracing import following
-from memory.cleanup import Changes, CleanupAnswer, CleanupGroup, Reason, Rejected, check, due, groups
+from memory.cleanup import Changes, CleanupAnswer, Reason, Rejected, check, due, groups
 from memory.errors import ActorFailed, BudgetSpent, ModelError, ModelKeyMissing, ModelPaused, Refused, Stopping
 from memory.model import Usage
 from memory.settings import MemorySettings
@@ -36,45 +36,6 @@ _TOLD: dict[type[ModelError], str] = {  # ids of texts
     ModelPaused: "model-paused",
     BudgetSpent: "budget-spent",
 }
-
-
-@dataclass(slots=True)
-class _Asked:
-    """Who waits for a cleanup that was asked for, and from where they look at it."""
-
-    view: View
-    effect: EffectKey
-    told: asyncio.Future[CleanupSummary]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Run:
-    """A cleanup whose model calls are in flight.
-
-    cause: the event, user and room it is for. settings: as they were at its start (P5). looked_at: how many memories
-    there are. counted: what the counter of P13 was at its start, 0 for a cleanup that was asked for.
-    """
-
-    groups: tuple[CleanupGroup, ...]
-    cause: tuple[str, str, str]
-    settings: MemorySettings
-    looked_at: int
-    counted: int = 0
-    asked: _Asked | None = None
-
-    @property
-    def unwanted(self) -> bool:
-        """Whether the command that asked for it was taken back (P20)."""
-        return self.asked is not None and self.asked.told.cancelled()
-
-
-@dataclass(frozen=True, slots=True)
-class _Applied:
-    """What was carried out, with the new memories."""
-
-    changes: Changes
-    made: tuple[Memory, ...]
-    summary: CleanupSummary
 
 
 class Cleaning:
@@ -96,7 +57,7 @@ class Cleaning:
         self._lists = lists
         self._spawn = spawn
         self._privacy = privacy
-        self._running: _Run | None = None
+        self._running: Run | None = None
         self._waiting: tuple[Exchange, MemorySettings] | None = None
 
     # --- it begins --------------------------------------------------------------------------------------------------
@@ -123,8 +84,8 @@ class Cleaning:
                 await tables.effects.record(effect.event_id, effect.call, told.result().written())
         if found:
             cause = (effect.event_id, place.asker, place.room_id)
-            asked = _Asked(request.view, effect, told)
-            self._start(_Run(found, cause, request.view.settings, len(memories), asked=asked))
+            asked = Asked(request.view, effect, told)
+            self._start(Run(found, cause, request.view.settings, len(memories), asked=asked))
         else:
             self._parts.metrics.cleanup("nothing")
         return told
@@ -158,7 +119,7 @@ class Cleaning:
                 await tables.users.cleaned_up(self._owner, passes)
         if found:
             cause = (exchange.event_id, self._owner, exchange.room_id)
-            self._start(_Run(found, cause, settings, len(memories), counted=passes))
+            self._start(Run(found, cause, settings, len(memories), counted=passes))
         else:
             self._parts.metrics.cleanup("nothing")
 
@@ -177,11 +138,11 @@ class Cleaning:
 
     # --- the model is asked -----------------------------------------------------------------------------------------
 
-    def _start(self, run: _Run) -> None:
+    def _start(self, run: Run) -> None:
         self._running = run
         self._spawn(self._ask(run))
 
-    async def _ask(self, run: _Run) -> CleanupAnswered:
+    async def _ask(self, run: Run) -> CleanupAnswered:
         event_id = run.cause[0]
         answers: list[CleanupAnswer] = []
         usage: list[Usage] = []
@@ -215,13 +176,13 @@ class Cleaning:
         self._parts.spending.committed(recorded)
         self._running = None
         self._tell(run, result)
-        if isinstance(result, _Applied):
+        if isinstance(result, Applied):
             await self._follow(result)
         await self._go_on()
 
     async def _apply(
-        self, tables: Tables, run: _Run, message: CleanupAnswered, at: datetime
-    ) -> _Applied | Rejected | str:
+        self, tables: Tables, run: Run, message: CleanupAnswered, at: datetime
+    ) -> Applied | Rejected | str:
         """Carry it out. A text's id says why that cannot be, "" that nobody wants it any more."""
         if run.unwanted:
             return ""
@@ -233,7 +194,7 @@ class Cleaning:
         changes = check(run.groups, message.answers, await tables.memories.get(ids), at)
         return changes if isinstance(changes, Rejected) else await self._carry_out(tables, run, changes, at)
 
-    async def _carry_out(self, tables: Tables, run: _Run, changes: Changes, at: datetime) -> _Applied:
+    async def _carry_out(self, tables: Tables, run: Run, changes: Changes, at: datetime) -> Applied:
         was = await tables.undo.as_they_are(changes.removed) if changes.removed else ()
         await tables.memories.delete([drop.memory_id for drop in changes.drops])
         made = tuple([await tables.memories.merge(each) for each in changes.merges])
@@ -241,14 +202,14 @@ class Cleaning:
         summary = CleanupSummary(run.looked_at, changes.drops, merges)
         if run.asked is None:
             await tables.users.cleaned_up(self._owner, run.counted)
-            return _Applied(changes, made, summary)
+            return Applied(changes, made, summary)
         effect = run.asked.effect
         if was:
             await tables.undo.keep(self._owner, effect.event_id, at, Taken(was, made))
         await tables.effects.record(effect.event_id, effect.call, summary.written())
-        return _Applied(changes, made, await self._with_texts(tables, summary, run.asked.view))
+        return Applied(changes, made, await self._with_texts(tables, summary, run.asked.view))
 
-    async def _follow(self, applied: _Applied) -> None:
+    async def _follow(self, applied: Applied) -> None:
         """Let what is loaded follow; a new memory gets a vector of its own (P15)."""
         self._lists.drop(applied.changes.removed)
         for memory in applied.made:
@@ -259,11 +220,11 @@ class Cleaning:
             for key in keys:
                 await self._lists.add(key, (memory,))
 
-    def _tell(self, run: _Run, result: _Applied | Rejected | str) -> None:
+    def _tell(self, run: Run, result: Applied | Rejected | str) -> None:
         outcome: CleanupOutcome
         refusal = ""
         match result:
-            case _Applied(changes=changes):
+            case Applied(changes=changes):
                 outcome = "applied"
                 log.info("tidied", extra={"event_id": run.cause[0], "removed": len(changes.removed)})
             case Rejected(reason, ids):
@@ -277,7 +238,7 @@ class Cleaning:
         self._parts.metrics.cleanup(outcome)
         if run.asked is None or run.asked.told.done():
             return
-        if isinstance(result, _Applied):
+        if isinstance(result, Applied):
             run.asked.told.set_result(result.summary)
         else:
             run.asked.told.set_exception(Refused(refusal))

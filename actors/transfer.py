@@ -12,6 +12,7 @@ from actors.messages import EffectKey, Request
 from actors.parts import Parts
 from actors.saving import refuse_unless_learnable
 from memory import transfer
+from memory.transfer_entry import Item
 from memory.types import Conversation, Memory, Privacy
 from memory.visibility import Place, View, usable
 
@@ -53,7 +54,7 @@ class ImportMemories(Request[Imported]):
     Raises Refused.
     """
 
-    items: tuple[transfer.Item, ...]
+    items: tuple[Item, ...]
     room_id: str
     effect: EffectKey
 

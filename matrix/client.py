@@ -27,8 +27,9 @@ from nio.store.database import MatrixStore
 from peewee import PeeweeException
 
 from matrix.errors import MALFORMED
+from matrix.fallback_key import FALLBACK_TYPE, fallback_keys
 from matrix.http import HttpClient, Json, endpoint
-from matrix.parse import parse_sync
+from matrix.parse import creators_of, parse_sync
 from memory.errors import MatrixError, StorageError
 
 log = logging.getLogger(__name__)
@@ -38,8 +39,6 @@ MARKER = "davenport.txn"
 """Content key that carries the outbox row's transaction id, in clear, to find an own event by (see Sender)."""
 
 _TWO = 2  # members: the bot and one person
-_CREATORS_SINCE = 12  # room version from which creators stand above every power level
-_FALLBACK_TYPE = "signed_curve25519"
 
 
 class Client(HttpClient):
@@ -120,7 +119,7 @@ class Client(HttpClient):
             raise
         unused = raw.get("device_unused_fallback_key_types")
         if isinstance(unused, list):
-            self._fallback_due = _FALLBACK_TYPE not in unused
+            self._fallback_due = FALLBACK_TYPE not in unused
         return response
 
     def _handle_decrypt_to_device(self, to_device_event: ToDeviceEvent) -> ToDeviceEvent | None:
@@ -156,7 +155,7 @@ class Client(HttpClient):
         return None
 
     def _was_created(self, room_id: str, event: RoomCreateEvent) -> None:
-        self.creators[room_id] = _creators(event)
+        self.creators[room_id] = creators_of(event)
         if event.sender == self.user_id:
             self.made.add(room_id)
 
@@ -177,7 +176,7 @@ class Client(HttpClient):
         keys: Json = machine.share_keys() if self.should_upload_keys else {}
         fallback = self._fallback_due or "device_keys" in keys
         if fallback:
-            keys["fallback_keys"] = _fallback_keys(machine, self.user_id)
+            keys["fallback_keys"] = fallback_keys(machine, self.user_id)
         # Saved before the request: keys that were uploaded but not saved would block every later upload.
         machine.save_account()
         await self._send(KeysUploadResponse, "POST", endpoint("keys", "upload"), Api.to_json(keys))
@@ -294,26 +293,3 @@ class Client(HttpClient):
         except (EncryptionError, LocalProtocolError) as error:
             raise MatrixError(f"event for {room_id} was not encrypted: {type(error).__name__}") from error
         return str(response.event_id)
-
-
-def _creators(event: RoomCreateEvent) -> frozenset[str]:
-    content = event.source["content"]
-    version = str(content.get("room_version"))
-    if not version.isdecimal() or int(version) < _CREATORS_SINCE:
-        return frozenset()
-    additional = content.get("additional_creators")
-    extra = additional if isinstance(additional, list) else []
-    return frozenset([event.sender, *(user for user in extra if isinstance(user, str))])
-
-
-def _fallback_keys(machine: Olm, user_id: str) -> Json:
-    """Generate a fallback key, signed; it stands in when one-time keys ran out and is replaced once it was used."""
-    account: Any = machine.account._account  # nio has no way to fallback keys
-    account.generate_fallback_key()
-    keys: Json = {}
-    for key_id, key in account.fallback_key.items():
-        signed: Json = {"key": key.to_base64(), "fallback": True}
-        signature = machine.sign_json(signed)
-        signed["signatures"] = {user_id: {f"ed25519:{machine.device_id}": signature}}
-        keys[f"{_FALLBACK_TYPE}:{key_id}"] = signed
-    return keys

@@ -1,4 +1,4 @@
-"""From the JSON of /sync to nio's response, with events that nio cannot parse left out."""
+"""From the JSON of /sync to nio's response, with events that nio cannot parse left out; what nio does not read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from nio.events.room_events import Event
+from nio.events.room_events import Event, RoomCreateEvent
 from nio.events.to_device import ToDeviceEvent
 from nio.responses import SyncResponse
 
@@ -16,6 +16,8 @@ from matrix.http import Json
 from memory.errors import MatrixError
 
 log = logging.getLogger(__name__)
+
+_CREATORS_SINCE = 12  # room version from which creators stand above every power level
 
 
 def parse_sync(raw: Mapping[str, Any]) -> SyncResponse:
@@ -28,6 +30,17 @@ def parse_sync(raw: Mapping[str, Any]) -> SyncResponse:
     if not isinstance(response, SyncResponse):
         raise MatrixError("GET /sync: the answer has an unexpected shape")
     return response
+
+
+def creators_of(event: RoomCreateEvent) -> frozenset[str]:
+    """Return who stands above every power level by this creation of a room: nobody before version 12."""
+    content = event.source["content"]
+    version = str(content.get("room_version"))
+    if not version.isdecimal() or int(version) < _CREATORS_SINCE:
+        return frozenset()
+    additional = content.get("additional_creators")
+    extra = additional if isinstance(additional, list) else []
+    return frozenset([event.sender, *(user for user in extra if isinstance(user, str))])
 
 
 def _sifted(raw: Mapping[str, Any]) -> Json:

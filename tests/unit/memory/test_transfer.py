@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from memory import transfer
 from memory.errors import Refused
 from memory.settings import MemorySettings
-from memory.transfer import Item
+from memory.transfer_entry import Item
 from memory.types import Draft, Memory, Origin, ScopeKind, Source
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
