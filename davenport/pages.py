@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from commands.page import commands_page
-from davenport import settings_personas
+from davenport import metric_table, settings_personas
 from davenport.settings_aliases import ALIASES, PREFIX
 from davenport.settings_fields import Key, keys, sections, toml
 from davenport.settings_rooms import EXAMPLE_ROOM, TABLE, room_keys
@@ -28,7 +28,7 @@ CONFIG_HEAD = """\
 METRICS_HEAD = """\
 # Metrics
 
-Written from `davenport/metrics.py` by `make pages`; change them there.
+Written from `davenport/metric_table.py` by `make pages`; change them there.
 
 Served at `/metrics` where `http.enabled` is on, in the form Prometheus reads, with the `process_…` metrics of its
 client library beside them. No label holds a user, a room or a text.
@@ -110,10 +110,8 @@ def settings_page() -> str:
 
 def metrics_page() -> str:
     """Return docs/metrics.md."""
-    from davenport.metrics import TABLE  # noqa: PLC0415 - loads every library the bot runs on
-
     rows = []
-    for metric in TABLE:
+    for metric in metric_table.TABLE:
         labels = ", ".join(f"`{label}`" for label in metric.labels) or "-"
         rows.append(f"| `{metric.name}` | {metric.kind} | {labels} | {metric.help} |")
     return METRICS_HEAD + "\n".join(rows) + "\n"

@@ -191,7 +191,8 @@ async def test_a_refused_save_is_told() -> None:
 @pytest.mark.parametrize("said", ["Do you remember my cat?", "Remember when we met?", "Weißt du noch, wie ich heiße?"])
 async def test_asking_what_it_remembers_saves_nothing(said: str) -> None:
     async with offline_model() as model:
-        await model.reply(prompt(said), [SAVE_MEMORY], no_tool)
+        reply = await model.reply(prompt(said), [SAVE_MEMORY], no_tool)
+    assert reply.text
 
 
 async def test_many_at_once_and_long_messages_are_answered() -> None:

@@ -175,12 +175,21 @@ async def test_odd_events_are_skipped_and_the_sync_goes_on(people: People, matri
     assert set(sent[:5]).isdisjoint(matrix_bot.journal.events)
 
 
+async def typing_in(person: Person, room_id: str) -> list[str]:
+    """Return who is typing in a room, as a client that starts now is told."""
+    raw = await person.client.fetch_sync(None, sync_filter="{}", full_state=False, wait_seconds=0)
+    events = raw["rooms"]["join"][room_id]["ephemeral"]["events"]
+    return [user for event in events if event["type"] == "m.typing" for user in event["content"]["user_ids"]]
+
+
 async def test_typing_notice_is_seen_and_cleared(people: People, matrix_bot: MatrixBot) -> None:
     alice = await people("alice")
     room_id = await room_with(alice, matrix_bot)
     await matrix_bot.hears(await alice.say(room_id, "hi"))
     await matrix_bot.sender.typing(room_id, on=True)
+    assert await typing_in(alice, room_id) == [matrix_bot.client.user_id]
     await matrix_bot.sender.typing(room_id, on=False)
+    assert await typing_in(alice, room_id) == []
     await matrix_bot.sender.typing("!nowhere:localhost", on=True)  # never raises
 
 

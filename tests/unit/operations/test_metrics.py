@@ -11,7 +11,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from actors.ports import Embedder, Metrics, Model, ToolRunner, Vector, Vectors
 from actors.sweep import Progress
-from davenport.metrics import TABLE, MeasuredEmbedder, MeasuredModel, Metric, PrometheusMetrics
+from davenport.metric_table import TABLE, Metric
+from davenport.metrics import MeasuredEmbedder, MeasuredModel, PrometheusMetrics
 from davenport.panel import Panel
 from memory.cleanup import CleanupAnswer, CleanupGroup
 from memory.errors import EmbeddingError, ModelAnswerInvalid, ModelError

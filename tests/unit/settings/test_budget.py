@@ -72,12 +72,15 @@ def test_a_model_without_a_price_is_refused_at_start_and_its_key_named(
 
 
 def test_prices_are_needed_neither_for_tokens_nor_without_a_budget(write_config: WriteConfig) -> None:
-    load(write_config(CURRENCY.replace("currency", "tokens")), {})
-    load(write_config(CURRENCY.replace("2.5", "0")), {})
+    in_tokens = load(write_config(CURRENCY.replace("currency", "tokens")), {}).llm
+    without = load(write_config(CURRENCY.replace("2.5", "0")), {}).llm
+    assert (in_tokens.budget_unit, in_tokens.daily_budget, in_tokens.prices) == ("tokens", 2.5, {})
+    assert (without.budget_unit, without.daily_budget, without.prices) == ("currency", 0, {})
 
 
 def test_one_model_for_both_needs_one_price(write_config: WriteConfig) -> None:
-    load(write_config(CURRENCY.replace('"small"', '""') + '[llm.prices."big"]\ninput = 3\noutput = 15\n'), {})
+    one = CURRENCY.replace('"small"', '""') + '[llm.prices."big"]\ninput = 3\noutput = 15\n'
+    assert set(load(write_config(one), {}).llm.prices) == {"big"}
 
 
 @pytest.mark.parametrize(

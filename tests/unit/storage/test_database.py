@@ -153,6 +153,7 @@ async def test_a_second_process_is_refused_naming_folder_holder_and_fix(data_dir
 
 async def test_the_lock_goes_with_its_holder_even_when_killed(data_dir: Path) -> None:
     with started(HOLD, data_dir) as process:
+        assert f"pid {process.pid}" in await refusal(data_dir)
         process.send_signal(signal.SIGKILL)
         process.wait()
     await (await Database.open(data_dir)).close()
