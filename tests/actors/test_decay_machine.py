@@ -707,7 +707,9 @@ def unreadable(owner: str) -> Iterator[None]:
         yield
 
 
+# Every run plays the same lives, so that a failure is the change's own; the long run plays new ones.
 QUICK = hypothesis_settings(
+    derandomize=True,
     max_examples=14,
     stateful_step_count=40,
     deadline=None,
@@ -724,4 +726,4 @@ TestChatDays.settings = QUICK
 class TestManyChatDays(ChatDays.TestCase):
     """D1-D18 as above, for longer."""
 
-    settings = hypothesis_settings(QUICK, max_examples=150, stateful_step_count=60)
+    settings = hypothesis_settings(QUICK, derandomize=False, max_examples=150, stateful_step_count=60)

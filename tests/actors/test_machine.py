@@ -628,7 +628,9 @@ class Lives(RuleBasedStateMachine):
             assert [each.text for each in request.memories] == [row["text"] for row in running[event]["memories"]]
 
 
+# Every run plays the same lives, so that a failure is the change's own; the long run plays new ones.
 QUICK = hypothesis_settings(
+    derandomize=True,
     max_examples=14,
     stateful_step_count=30,
     deadline=None,
@@ -645,4 +647,4 @@ TestLives.settings = QUICK
 class TestLongLives(Lives.TestCase):
     """P1-P20 as above, for longer."""
 
-    settings = hypothesis_settings(QUICK, max_examples=300, stateful_step_count=60)
+    settings = hypothesis_settings(QUICK, derandomize=False, max_examples=300, stateful_step_count=60)

@@ -121,7 +121,7 @@ async def test_model_faults_are_one_sentence_nothing_is_learned_and_a_server_tha
     llm = {"timeout_seconds": 1.0, "breaker_failures": len(faults), "breaker_seconds": 5.0}
     async with (
         ModelServer(replies=[*faults, say("well again")], extractions=[extracted(["x"])]) as model,
-        whole(settings_for(homeserver.url, bot_id, tmp_path / "bot", model, llm=llm)) as bot,
+        whole(settings_for(homeserver.url, bot_id, tmp_path / "bot", model, llm=llm, limits={"enforce": False})) as bot,
     ):
         room = await meet(juno, bot=bot_id, direct=True)
         for _ in faults:
