@@ -90,7 +90,9 @@ class Saving:
         """Count what is there as used (D3) and, if a person added it by hand, protect it (D11)."""
         matched = protected = None
         if request.settings.decay_enabled and self._parts.embedder is not None:  # else counters are frozen (D13)
-            matched = Settlement(now, now.date(), used=(equal.id,))
+            # A turn has one date; what turns beside it have settled for the day after stays settled (D4, D16).
+            settled = equal.counted_on <= self._parts.clock.now().date()
+            matched = Settlement(now, max(now.date(), equal.counted_on) if settled else now.date(), used=(equal.id,))
             await tables.memories.settle(matched)
         if request.source is Source.COMMAND and not equal.protected:
             protected = await tables.memories.protect(equal.id)

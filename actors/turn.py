@@ -141,7 +141,7 @@ class TurnRunner:
         people = participants(turn.window, event.sender)
         here = present(turn.window, event.sender, turn.members)
         room = Address("room", event.room_id)
-        scores, recall = await self._search(turn, (room, *(Address("user", user) for user in here)), settings, now)
+        scores, recall = await self._search(turn, (room, *(Address("user", user) for user in here)), settings)
         # Who has left is not searched, but stays in the prompt's start until the window is trimmed (D14).
         left = [Address("user", user) for user in people if user not in here]
         scores |= await self._scores(turn, left, settings, None)
@@ -173,7 +173,7 @@ class TurnRunner:
         return without_authors(window, silent) if silent else window
 
     async def _search(
-        self, turn: Turn, lists: Sequence[Address], settings: MemorySettings, now: datetime
+        self, turn: Turn, lists: Sequence[Address], settings: MemorySettings
     ) -> tuple[dict[Address, ListScore], Recall | None]:
         """Search once (D2) and settle; a turn whose search is already recorded only reads (a replay, D2)."""
         recorded = turn.entry.recall
@@ -182,7 +182,7 @@ class TurnRunner:
             scores = await self._scores(turn, lists, settings, vector)
         if recorded is None and vector is not None and not any(score.failed for score in scores.values()):
             with timed(self._metrics, "settle"):
-                recorded = await self._settle(turn, scores, settings, now)
+                recorded = await self._settle(turn, scores, settings)
             self._metrics.memories("recalled", len(recorded.recalled))
         else:
             async with self._parts.store.transaction() as tables:
@@ -218,22 +218,25 @@ class TurnRunner:
                 raise answer
         return scores
 
-    async def _settle(
-        self, turn: Turn, scores: dict[Address, ListScore], settings: MemorySettings, now: datetime
-    ) -> Recall:
-        """Merge the best matches and settle every counter in one transaction (D3, D4), then tell the lists."""
+    async def _settle(self, turn: Turn, scores: dict[Address, ListScore], settings: MemorySettings) -> Recall:
+        """Merge the best matches and settle every counter in one transaction (D3, D4), then tell the lists.
+
+        The date is that of the transaction: a search that took over midnight must not take back what turns beside it
+        have settled for the new day (D16).
+        """
         searched = [memory for score in scores.values() for memory in score.searched]
         matches = decay.merge(score.best for score in scores.values())
-        wrote = owners_today((*turn.window.entries, turn.message), now.date())
-        settlement = decay.settle(searched, matches, now.date(), now, wrote)
-        recall = Recall(
-            now.date(),
-            matches,
-            decay.recalled(searched, matches, settings.rest_after_days),
-            decay.rested(searched, settlement, settings.rest_after_days),
-        )
         event_id = turn.entry.incoming.event_id
         async with self._parts.store.transaction() as tables:
+            now = self._parts.clock.now()
+            wrote = owners_today((*turn.window.entries, turn.message), now.date())
+            settlement = decay.settle(searched, matches, now.date(), now, wrote)
+            recall = Recall(
+                now.date(),
+                matches,
+                decay.recalled(searched, matches, settings.rest_after_days),
+                decay.rested(searched, settlement, settings.rest_after_days),
+            )
             await tables.journal.begin_turn(event_id, turn.persona.name, turn.said)
             await tables.memories.settle(settlement)
             await tables.journal.record_recall(event_id, recall)

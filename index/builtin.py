@@ -95,8 +95,9 @@ class BuiltinEmbedder:
     def _model_rows(self, texts: list[str]) -> Vectors:
         try:
             rows = np.asarray(self._model.encode(texts), dtype=np.float32)
-        except Exception as error:  # whatever the library raises: the caller is told that there is no vector
-            raise EmbeddingError(f"the built-in model failed on {len(texts)} texts: {error!r}") from error
+        except Exception as error:  # noqa: BLE001 - whatever the library raises: there is no vector
+            # Not chained: its words may quote the text, which must not come into a log.
+            raise EmbeddingError(f"the built-in model failed on {len(texts)} texts: {type(error).__name__}") from None
         lengths = np.linalg.norm(rows, axis=1)
         if rows.shape != (len(texts), _MEANING) or not np.all(lengths > 0) or not np.isfinite(lengths).all():
             raise EmbeddingError(f"the built-in model gave no usable vectors: shape {rows.shape}")

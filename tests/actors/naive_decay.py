@@ -74,6 +74,7 @@ class NaiveDecay:
         if room not in self.windows:
             self.windows[room] = {"said": [], "people": []}
             answered = [turn for turn in self.turns if turn["room"] == room and turn["answered_at"] is not None]
+            answered.sort(key=lambda turn: turn["answered_at"])
             lately = [turn for turn in answered if turn["answered_at"] >= self.now - WINDOW]
             self.add(room, [entry for turn in lately for entry in entries(turn)], self.members[room])
         self.add(room, [], self.members[room])
@@ -245,7 +246,9 @@ class NaiveDecay:
             same_sight = row["private"] == private and not (row["shared"] or row["rooms"] or row["tags"])
             if same_sight and equal(row["text"], text):
                 if decays:
-                    row["unused_days"], row["last_matched_at"], row["counted_on"] = 0, now, now.date()
+                    row["unused_days"], row["last_matched_at"] = 0, now
+                    if not now.date() < row["counted_on"] <= self.now.date():  # settled while the model answered
+                        row["counted_on"] = now.date()
                 row["protected"] = row["protected"] or by_hand
                 return "matched"
         counted = [row for row in self.in_list(scope, owner, persona) if row["scope"] == scope]
