@@ -12,6 +12,11 @@ from memory.settings import ContextSettings
 from memory.types import WindowEntry
 from memory.window import Window
 
+# How far back a window is read. What was trimmed, and when, follows from where a conversation began, which is where
+# nothing had been said for one timeout; of a longer conversation only the last part is read.
+_TIMES_BACK = 24  # times context.timeout_minutes
+_FULL_WINDOWS = 4  # turns, times context.max_messages
+
 
 class Windows:
     """Windows by thread root, None for the main timeline."""
@@ -26,8 +31,8 @@ class Windows:
         settings, now = self._parts.settings.context(self._room_id), self._parts.clock.now()
         if thread_root not in self._open:
             self._close_old(settings, now)
-            past = [entry for turn in await self._past(thread_root, settings, now) for entry in entries_of(turn)]
-            self._open[thread_root] = window.extend(Window(), past, settings, now, members)
+            past = _moments(await self._past(thread_root, settings, now))
+            self._open[thread_root] = window.regrown(past, settings, members)
         return self._extend(thread_root, (), members)
 
     def add(self, turn: JournalEntry, members: frozenset[str]) -> None:
@@ -56,9 +61,9 @@ class Windows:
     async def _past(
         self, thread_root: str | None, settings: ContextSettings, now: datetime
     ) -> tuple[JournalEntry, ...]:
-        since = now - timedelta(minutes=settings.timeout_minutes)
+        since = now - _TIMES_BACK * timedelta(minutes=settings.timeout_minutes)
         async with self._parts.store.transaction() as tables:
-            return await tables.journal.window(self._room_id, thread_root, since, settings.max_messages)
+            return await tables.journal.window(self._room_id, thread_root, since, _FULL_WINDOWS * settings.max_messages)
 
     def _close_old(self, settings: ContextSettings, now: datetime) -> None:
         """Forget windows in which nothing was said for so long that they would be empty."""
@@ -66,6 +71,13 @@ class Windows:
         for thread_root, each in list(self._open.items()):
             if all(now - entry.at > limit for entry in each.entries):
                 del self._open[thread_root]
+
+
+def _moments(turns: Sequence[JournalEntry]) -> list[tuple[datetime, tuple[WindowEntry, ...]]]:
+    """Return in order when turns began, which adds nothing, and when they were answered."""
+    began: list[tuple[datetime, tuple[WindowEntry, ...]]] = [(turn.received_at, ()) for turn in turns]
+    answered = [(turn.answered_at or turn.received_at, entries_of(turn)) for turn in turns]
+    return sorted([*began, *answered], key=lambda moment: moment[0])
 
 
 def entries_of(turn: JournalEntry) -> tuple[WindowEntry, WindowEntry]:

@@ -51,6 +51,19 @@ def extend(
     return Window(kept, tuple(user for user in joined if user in staying))
 
 
+def regrown(
+    past: Iterable[tuple[datetime, tuple[WindowEntry, ...]]], settings: ContextSettings, members: Collection[str]
+) -> Window:
+    """Return the window as it grew, so that a restart changes neither its beginning nor the order of people (D14).
+
+    past: moments in order, each with what was added then; nothing where a turn began.
+    """
+    window = Window()
+    for at, added in past:
+        window = extend(window, added, settings, at, members)
+    return window
+
+
 def _authors(entries: Iterable[WindowEntry], here: Collection[str | None]) -> list[str]:
     return [entry.author for entry in entries if entry.author is not None and entry.author in here]
 

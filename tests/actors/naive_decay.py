@@ -75,14 +75,17 @@ class NaiveDecay:
             self.windows[room] = {"said": [], "people": []}
             answered = [turn for turn in self.turns if turn["room"] == room and turn["answered_at"] is not None]
             answered.sort(key=lambda turn: turn["answered_at"])
-            lately = [turn for turn in answered if turn["answered_at"] >= self.now - WINDOW]
-            self.add(room, [entry for turn in lately for entry in entries(turn)], self.members[room])
+            lately = [turn for turn in answered if turn["answered_at"] >= self.now - 24 * WINDOW]
+            moments = [(turn["received_at"], []) for turn in lately]
+            moments += [(turn["answered_at"], entries(turn)) for turn in lately]
+            for at, said in sorted(moments, key=lambda moment: moment[0]):
+                self.add(room, said, self.members[room], at)
         self.add(room, [], self.members[room])
         return copy.deepcopy(self.windows[room])
 
-    def add(self, room: str, said: list[Row], here: set[str]) -> None:
+    def add(self, room: str, said: list[Row], here: set[str], at: datetime | None = None) -> None:
         """Who left the room goes at the next trim (D14); who is there and has said something has joined."""
-        window = self.windows[room]
+        window, now = self.windows[room], at or self.now
         window["said"] += said
         here = here | {entry["author"] for entry in said}
 
@@ -92,8 +95,8 @@ class NaiveDecay:
                     people.append(entry["author"])
 
         join(window["people"])
-        if any(self.now - entry["at"] > WINDOW for entry in window["said"]):
-            window["said"] = [entry for entry in window["said"] if self.now - entry["at"] <= TRIMMED]
+        if any(now - entry["at"] > WINDOW for entry in window["said"]):
+            window["said"] = [entry for entry in window["said"] if now - entry["at"] <= TRIMMED]
             staying: list[str] = []
             join(staying)
             window["people"] = [each for each in window["people"] if each in staying]

@@ -1,4 +1,4 @@
-"""Turns side by side where their order matters: over midnight (D4, D16), and for the start of the prompt (D14)."""
+"""Turns side by side where their order matters: over midnight (D4, D16), and the start after a restart (D14)."""
 
 from __future__ import annotations
 
@@ -106,3 +106,24 @@ async def test_d14_who_was_answered_first_stands_first_after_a_restart_too(bot: 
     assert [block.text for block in bot.model.prompts[-1].system] == before
     after = [block.text for message in bot.model.prompts[-1].messages[:-1] for block in message.blocks]
     assert after[: len(said)] == said
+
+
+async def test_d14_after_a_trim_a_restart_brings_nobody_back_and_changes_no_order(bot: Bot) -> None:
+    """Ivo's only words are older than what the trim left; Juno joined first, though Bau's words are the first left."""
+    for owner, text in ((JUNO, PIANO), (BAU, "Has a boat"), ("@ivo:hs", "Bakes bread")):
+        await lay_down(bot, text, owner=owner, unused_days=0)
+    for sender, minutes in ((JUNO, 0), ("@ivo:hs", 12), (BAU, 10), (JUNO, 30), (BAU, 9)):
+        bot.clock.advance(timedelta(minutes=minutes))
+        await bot.say("hello", sender=sender)
+    await bot.say("hello")
+    before = prompt(bot)
+    assert "Bakes bread" not in "".join(before)
+    await bot.restart()
+    await bot.say("hello")
+    assert prompt(bot)[: len(before)] == before
+
+
+def prompt(bot: Bot) -> list[str]:
+    """Return the texts of the last prompt up to its last message."""
+    asked = bot.model.prompts[-1]
+    return [block.text for block in (*asked.system, *(b for said in asked.messages[:-1] for b in said.blocks))]
