@@ -58,7 +58,7 @@ class JournalTable(Protocol):
     async def window(
         self, room_id: str, thread_root: str | None, since: datetime, limit: int
     ) -> tuple[JournalEntry, ...]:
-        """Return the last `limit` turns of a room's main timeline or of one thread, in the order they were answered.
+        """Return the last `limit` turns of a room's main timeline or of one thread, in order of arrival.
 
         Turns answered at or after `since` (by our clock) that were not retracted; commands and ignored events are
         none.

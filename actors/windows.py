@@ -74,7 +74,7 @@ class Windows:
 
 
 def _moments(turns: Sequence[JournalEntry]) -> list[tuple[datetime, tuple[WindowEntry, ...]]]:
-    """Return in order when turns began, which adds nothing, and when they were answered."""
+    """Return in order when turns began, which adds nothing, and when they were answered: turns overlap."""
     began: list[tuple[datetime, tuple[WindowEntry, ...]]] = [(turn.received_at, ()) for turn in turns]
     answered = [(turn.answered_at or turn.received_at, entries_of(turn)) for turn in turns]
     return sorted([*began, *answered], key=lambda moment: moment[0])

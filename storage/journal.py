@@ -41,12 +41,11 @@ _UNFINISHED = f"""
 {_SELECT} WHERE state IN ('received', 'answered')
 AND room_id = coalesce(?, room_id) AND sender = coalesce(?, sender) ORDER BY seq
 """
-# As they were added to the window, which is when they were answered: turns overlap, and a restart must not change the
-# start of the prompt (D14). +seq: sorting the few recent turns is cheaper than walking back through the room.
+# +seq: sorting the few recent turns is cheaper than walking back through the room for turns there may not be.
 _WINDOW = f"""
 {_SELECT} WHERE room_id = ? AND thread_root IS ? AND answered_at >= ?
 AND said IS NOT NULL AND answer IS NOT NULL AND state IN ('answered', 'learned') AND in_context
-ORDER BY answered_at DESC, +seq DESC LIMIT ?
+ORDER BY +seq DESC LIMIT ?
 """
 # What is answered, or still to be: all the rest has no text to show.
 _LEAVE_CONTEXT = """
@@ -149,7 +148,7 @@ class JournalRows:
     async def window(
         self, room_id: str, thread_root: str | None, since: datetime, limit: int
     ) -> tuple[JournalEntry, ...]:
-        """Return the last `limit` turns of a room's main timeline or of one thread, in the order they were answered.
+        """Return the last `limit` turns of a room's main timeline or of one thread, in order of arrival.
 
         Turns answered at or after `since` (by our clock) that were not retracted; commands and ignored events are
         none.
