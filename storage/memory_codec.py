@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
+from memory.errors import StorageError
 from memory.types import Memory, Origin, ScopeKind, Source
 from storage.codec import read_date, read_texts, read_time, read_time_or_none, storable, time_text
 from storage.sql import Row, Value
@@ -22,12 +23,22 @@ _SOURCES = {source.value: source for source in Source}
 
 
 def decode_all(rows: Iterable[Row]) -> tuple[Memory, ...]:
-    """Read rows of `COLUMNS`."""
+    """Read rows of `COLUMNS`. Raises StorageError, as `decode` does."""
     return tuple([decode(row) for row in rows])
 
 
 def decode(row: Row) -> Memory:
-    """Read a row of `COLUMNS`."""
+    """Read a row of `COLUMNS`.
+
+    Raises StorageError, naming the memory, where the row is damaged: the list cannot be read then, and nothing else.
+    """
+    try:
+        return _memory(row)
+    except (LookupError, TypeError, ValueError):  # not chained: their words may quote a text
+        raise StorageError(f"the row of memory {row[0]} is damaged; restore a backup or delete the row") from None
+
+
+def _memory(row: Row) -> Memory:
     (
         memory_id, scope, scope_id, persona, text, source, protected, unused_days, counted_on, last_matched_at,
         mentions, first_seen, created_at, updated_at, origin_room, origin_event, origin_private, shared, rooms, tags,
