@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from actors.parts import Parts
 from memory import window
@@ -15,6 +15,7 @@ from memory.window import Window
 # How far back a window is read. What was trimmed, and when, follows from where a conversation began, which is where
 # nothing had been said for one timeout; of a longer conversation only the last part is read.
 _TIMES_BACK = 24  # times context.timeout_minutes
+_FIRST_MOMENT = datetime.min.replace(tzinfo=UTC)  # a long timeout may reach back farther than the calendar
 _FULL_WINDOWS = 4  # turns, times context.max_messages
 
 
@@ -61,7 +62,7 @@ class Windows:
     async def _past(
         self, thread_root: str | None, settings: ContextSettings, now: datetime
     ) -> tuple[JournalEntry, ...]:
-        since = now - _TIMES_BACK * timedelta(minutes=settings.timeout_minutes)
+        since = now - min(_TIMES_BACK * timedelta(minutes=settings.timeout_minutes), now - _FIRST_MOMENT)
         async with self._parts.store.transaction() as tables:
             return await tables.journal.window(self._room_id, thread_root, since, _FULL_WINDOWS * settings.max_messages)
 
