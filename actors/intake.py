@@ -37,8 +37,10 @@ class Intake:
         async with self._store.transaction() as tables:
             events = await self._by_name(tables, events)
             silent = await tables.users.silent(_senders(events))
-            received = [event for event in events if self._concerns_the_bot(event, silent)]
-            ignored = [event for event in events if not self._concerns_the_bot(event, silent)]
+            received: list[Incoming] = []
+            ignored: list[Incoming] = []
+            for event in events:
+                (received if self._concerns_the_bot(event, silent) else ignored).append(event)
             entries = await tables.journal.record(batch, received, ignored, self._clock.now())
             for echo in batch.echoes:
                 await tables.outbox.sent(echo.txn_id, echo.event_id)

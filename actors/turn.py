@@ -107,8 +107,8 @@ class TurnRunner:
         now = self._parts.clock.now()
         event = turn.entry.incoming
         settings = self._parts.settings.memory(event.room_id)
-        turn = replace(turn, window=await self._usable(known_in(turn.window, turn.conversation)))
         with timed(self._metrics, "own"):
+            turn = replace(turn, window=await self._usable(known_in(turn.window, turn.conversation)))
             prepared = await self._prepare(turn, settings, now)
         log.debug("asking the model", extra={"event_id": event.event_id})
         shown = prepared.contents.owned_by(event.sender)
