@@ -108,7 +108,7 @@ class TurnRunner:
         event = turn.entry.incoming
         settings = self._parts.settings.memory(event.room_id)
         with timed(self._metrics, "own"):
-            turn = replace(turn, window=await self._usable(known_in(turn.window, turn.conversation)))
+            turn = replace(turn, window=await self._usable(known_in(turn.window, turn.conversation), event.sender))
             prepared = await self._prepare(turn, settings, now)
         log.debug("asking the model", extra={"event_id": event.event_id})
         shown = prepared.contents.owned_by(event.sender)
@@ -164,12 +164,13 @@ class TurnRunner:
             )
         return _Prepared(prompt, contents, searched=recall is not None)
 
-    async def _usable(self, window: Window) -> Window:
-        """Return a window without those who are silent by now: their rooms may not have been told yet."""
-        if not window.entries:
+    async def _usable(self, window: Window, asker: str) -> Window:
+        """Return a window without others who are silent by now: their rooms may not have been told yet."""
+        others = tuple(sorted(authors(window) - {asker}))
+        if not others:
             return window
         async with self._parts.store.transaction() as tables:
-            silent = await tables.users.silent(tuple(sorted(authors(window))))
+            silent = await tables.users.silent(others)
         return without_authors(window, silent) if silent else window
 
     async def _search(
