@@ -15,7 +15,8 @@ from actors.parts import Parts
 from actors.runtime import ActorSystem
 from actors.store import Tables
 from memory.errors import MatrixError
-from memory.events import Answer, Attachment, Incoming, IncomingKind, OutboxRow, Told
+from memory.events import Answer, Incoming, IncomingKind, OutboxRow, Told
+from memory.media import Attachment
 
 log = logging.getLogger(__name__)
 
@@ -49,34 +50,39 @@ async def answering(
     *,
     notice: bool = False,
     line: str = "",
+    files: Sequence[Attachment] = (),
     private: Sequence[Private] = (),
     alone: bool = False,
 ) -> AsyncIterator[Tables]:
     """Open the transaction that answers an event; the caller notes in it what became of the event.
 
     To the bot's own arrival the answer is a word to the whole room.
-    `line`: a notice under the answer, of what the bot did meanwhile (D12). `private` goes into the direct room of whom
+    `files`: pictures and files that follow the words. `line`: a notice under the answer, of what the bot did meanwhile
+    (D12). `private` goes into the direct room of whom
     it is for, or into this one where nobody else hears it. Where that room cannot be had the answer goes out all the
     same, and says so, or says it here where it is no secret.
     alone: it was made for somebody alone with the bot; where another has joined meanwhile all of it is private (D8).
     Rows already there, from a run that was cut off, are left as they are.
     """
     if alone and await _joined_meanwhile(parts, event):
-        private = (Private(event.sender, _under(markdown, line) if line else markdown), *private)
-        markdown, line, notice = parts.speaker(event.room_id)("private-no-more"), "", True
+        said = Private(event.sender, _under(markdown, line) if line else markdown)
+        private = (said, *(Private(event.sender, "", file) for file in files), *private)
+        markdown, line, files, notice = parts.speaker(event.room_id)("private-no-more"), "", (), True
     notes = [(note, await _private_room(parts, event, note.user_id)) for note in private]
     unsent = [note for note, room in notes if room is None]
     unreachable = parts.speaker(event.room_id)("private-unreachable")
-    for said in dict.fromkeys(unreachable if note.secret else note.markdown for note in unsent):
-        markdown, line = (_under(markdown, said), line) if notice else (markdown, _under(line, said))
+    for told in dict.fromkeys(unreachable if note.secret else note.markdown for note in unsent):
+        markdown, line = (_under(markdown, told), line) if notice else (markdown, _under(line, told))
     recipient = None if event.kind is IncomingKind.JOINED else event.sender
     answer = Answer(event.room_id, event.event_id, recipient, markdown, event.thread_root, notice)
-    rows = await _rows(parts, answer)
+    rows = await rows_of(parts, answer)
+    for number, file in enumerate(files, 1):
+        rows += await rows_of(parts, replace(answer, markdown="", attachment=file), f"file {number}")
     if line:
-        rows += await _rows(parts, replace(answer, markdown=line, notice=True), "line")
+        rows += await rows_of(parts, replace(answer, markdown=line, notice=True), "line")
     for number, (note, room) in enumerate(notes, 1):
         if room is not None:
-            rows += await _rows(parts, _as_answer(note, room, event), f"private {number}")
+            rows += await rows_of(parts, _as_answer(note, room, event), f"private {number}")
     async with parts.store.transaction() as tables:
         await tables.outbox.add(rows)
         yield tables
@@ -133,7 +139,8 @@ def _as_answer(note: Private, room_id: str, event: Incoming) -> Answer:
     )
 
 
-async def _rows(parts: Parts, answer: Answer, label: str = "") -> list[OutboxRow]:
+async def rows_of(parts: Parts, answer: Answer, label: str = "") -> list[OutboxRow]:
+    """Return an answer as outbox rows. `label`: which of the things said on account of the event (transaction_id)."""
     contents = await asyncio.to_thread(parts.matrix.render, answer)  # hostile Markdown takes seconds
     now, device = parts.clock.now(), parts.matrix.device_id
     rows = [
@@ -145,6 +152,7 @@ async def _rows(parts: Parts, answer: Answer, label: str = "") -> list[OutboxRow
             content,
             now,
             device,
+            edits=answer.edits,
         )
         for part, content in enumerate(contents)
     ]

@@ -11,7 +11,7 @@ from actors.parts import Parts
 from actors.rights import changes_list
 from actors.runtime import ActorSystem
 from actors.tracing import following
-from actors.turn import conversation
+from actors.turns import conversation
 from memory.errors import MatrixError, Refused, Stopping
 from memory.events import Caller, Incoming, JournalState, Told
 from memory.window import known_in

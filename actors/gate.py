@@ -13,6 +13,8 @@ from actors.ports import QuotaKind
 from actors.quotas import Over
 from actors.runtime import ActorSystem
 from memory.events import JournalEntry, JournalState, Recognised
+from memory.settings import KindSettings
+from memory.types import TurnKind
 from texts.catalogue import Speaker
 
 log = logging.getLogger(__name__)
@@ -35,6 +37,10 @@ class Gate:
         Admins (`matrix.admins`) have no quota and do not count. `limits.enforce` off: what is over is only logged.
         """
         event, settings = entry.incoming, self._parts.settings
+        off = _switched_off(meaning.turn, settings.kinds(event.room_id))
+        if off is not None:
+            await self._answer(entry, meaning, self._parts.speaker(event.room_id)(off))
+            return False
         if settings.admin(event.sender):
             return True
         name = meaning.name or (meaning.turn.value if meaning.turn is not None else "")
@@ -56,16 +62,35 @@ class Gate:
     async def _refuse(self, entry: JournalEntry, meaning: Recognised, over: Over) -> None:
         """Finish an event that is refused; its person's actor may have taken it for a turn when it loaded."""
         event, now = entry.incoming, self._parts.clock.now()
-        state = JournalState.LEARNED if meaning.turn is None else JournalState.FAILED
+        told = None
         if self._parts.quotas.tells(over, event.sender, now):
             say = self._parts.speaker(event.room_id)
             told = say(_REFUSED[over.kind], wait=wait_text(say, over.again - now))
+        await self._answer(entry, meaning, told)
+
+    async def _answer(self, entry: JournalEntry, meaning: Recognised, told: str | None) -> None:
+        """Finish an event that does not begin, and say why unless `told` is None."""
+        event = entry.incoming
+        state = JournalState.LEARNED if meaning.turn is None else JournalState.FAILED
+        if told is not None:
             async with answering(self._parts, self._system, event, told, notice=True) as tables:
                 await tables.journal.finish(event.event_id, state)
         else:
             async with self._parts.store.transaction() as tables:
                 await tables.journal.finish(event.event_id, state)
         await self._system.tell(Address("user", event.sender), TurnOver(entry.seq, event.event_id, None))
+
+
+def _switched_off(turn: TurnKind | None, settings: KindSettings) -> str | None:
+    """Return the text that says that turns of this kind are off in the room; None: they are not."""
+    match turn:
+        case TurnKind.VERSE if not settings.verse_enabled:
+            return "verse-off"
+        case TurnKind.DRAW if not settings.draw_enabled:
+            return "draw-off"
+        case TurnKind.STORY if not settings.story_enabled:
+            return "story-off"
+    return None
 
 
 def wait_text(say: Speaker, wait: timedelta) -> str:

@@ -6,9 +6,17 @@ import asyncio
 from collections import deque
 from dataclasses import dataclass, field
 
-from memory.events import JournalEntry, Recognised
+from memory.events import Incoming, JournalEntry, Recognised
 
-Lane = tuple[str | None, str]  # thread root and "", or None and the sender
+# Thread root and "", or None and the sender; or an event and "" where it waits for nobody.
+Lane = tuple[str | None, str]
+
+
+def lane_of(event: Incoming, meaning: Recognised) -> Lane:
+    """Return where an event queues. What is no part of a conversation, such as a story, holds nobody up."""
+    if meaning.turn is not None and not meaning.turn.remembers:
+        return (event.event_id, "")
+    return (event.thread_root, "") if event.thread_root else (None, event.sender)
 
 
 @dataclass(slots=True)

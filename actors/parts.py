@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from actors.metrics import NoMetrics
-from actors.ports import Embedder, Matrix, Metrics, Model, ScopeIndexes, SettingsSource
+from actors.ports import Embedder, Matrix, Media, Metrics, Model, Painter, ScopeIndexes, SettingsSource
 from actors.quotas import Quotas
 from actors.spending import Spending
 from actors.store import Store
@@ -17,7 +17,10 @@ from texts.catalogue import Speaker
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The ports as wired. embedder: None when none is configured (D13)."""
+    """The ports as wired. embedder: None when none is configured (D13).
+
+    chunk_indexes: of the rooms' documents, apart from those of memories. painter: None where the language model draws.
+    """
 
     store: Store
     indexes: ScopeIndexes
@@ -27,9 +30,12 @@ class Parts:
     settings: SettingsSource
     dispatcher: Dispatcher
     clock: Clock
+    media: Media
+    chunk_indexes: ScopeIndexes
     metrics: Metrics = field(default_factory=NoMetrics)
     spending: Spending = field(default_factory=lambda: Spending(BudgetSettings()))
     quotas: Quotas = field(default_factory=Quotas)
+    painter: Painter | None = None
 
     def speaker(self, room_id: str) -> Speaker:
         """Return who speaks the language of a room, as set now."""

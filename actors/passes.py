@@ -28,6 +28,7 @@ from memory.types import (
     Origin,
     Privacy,
     ScopeKind,
+    TurnKind,
 )
 from memory.visibility import Place, View, blacklisted, may_learn, usable
 from memory.words import NOTHING, Heard
@@ -254,4 +255,5 @@ def exchange_of(entry: JournalEntry, heard: Heard = NOTHING) -> Exchange | None:
         said=entry.said or "",
         answered=entry.answer,
         heard=heard,
+        scene=entry.turn is TurnKind.VERSE,
     )

@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory.cleanup import CleanupAnswer, CleanupGroup
-from memory.events import Answer, Attachment, OutboxRow
+from memory.documents import ReadDocument
+from memory.events import Answer, OutboxRow
+from memory.media import Attachment, MediaKind, Picture
 from memory.model import Prompt, Reply, ToolCall, ToolResult, ToolSpec, Usage
 from memory.quota import CommandQuota
-from memory.settings import ContextSettings, MemorySettings
+from memory.settings import ContextSettings, KindSettings, MemorySettings
 from memory.types import (
     Extraction,
     ExtractionRequest,
@@ -22,6 +24,7 @@ from memory.types import (
     TurnKind,
 )
 
+ONLY_FILES = frozenset({MediaKind.FILE})
 Vector = NDArray[np.float32]  # shape [dim], unit length
 Vectors = NDArray[np.float32]  # shape [n, dim], rows of unit length
 
@@ -35,6 +38,10 @@ class SettingsSource(Protocol):
 
     def context(self, room_id: str) -> ContextSettings:
         """Return the window settings for one room."""
+        ...
+
+    def kinds(self, room_id: str) -> KindSettings:
+        """Return what holds for the kinds of turn, pictures and documents in one room."""
         ...
 
     def language(self, room_id: str) -> str:
@@ -195,6 +202,34 @@ class Model(Protocol):
         ...
 
 
+class Media(Protocol):
+    """Reads and makes pictures and documents, each in a process of its own with little memory, time and no files.
+
+    Every method raises Refused with one sentence about the file for whoever sent it, MediaFailed where the process
+    itself could not be had.
+    """
+
+    async def rasterise(self, svg: str) -> Picture:
+        """Check an SVG, which must refer to nothing outside itself, and turn it into a PNG."""
+        ...
+
+    async def picture(self, data: bytes) -> Picture:
+        """Decode a picture, whose format its content tells, and write it anew, no larger than models look at."""
+        ...
+
+    async def document(self, file: Attachment, most_chunks: int) -> ReadDocument:
+        """Read a text, Markdown, HTML or PDF file, as its content tells, and cut it into chunks."""
+        ...
+
+
+class Painter(Protocol):
+    """A model elsewhere that paints pictures."""
+
+    async def paint(self, description: str) -> bytes:
+        """Return a picture as it came, to be checked by Media.picture. Raises ModelError."""
+        ...
+
+
 class Matrix(Protocol):
     """The homeserver, for sending and for who is in a room."""
 
@@ -218,8 +253,10 @@ class Matrix(Protocol):
         """
         ...
 
-    async def attachment(self, room_id: str, event_id: str, most_bytes: int) -> Attachment | None:
-        """Return the file of an event, decrypted; None: it holds no file, or the bot cannot see it.
+    async def attachment(
+        self, room_id: str, event_id: str, most_bytes: int, kinds: frozenset[MediaKind] = ONLY_FILES
+    ) -> Attachment | None:
+        """Return what an event holds, decrypted; None: nothing of these kinds, or the bot cannot see it.
 
         Raises Refused: file-too-large, as counted while it is read, or file-unreadable; MatrixError.
         """

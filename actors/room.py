@@ -14,7 +14,8 @@ from actors.answers import answering
 from actors.commanding import CommandRunner, members_of
 from actors.context_messages import ForgetContext, LeftContext, SetPersona
 from actors.gate import Gate
-from actors.lanes import Job, Lanes
+from actors.kinds import Runners
+from actors.lanes import Job, Lanes, lane_of
 from actors.messages import Deliver, Flush, OpenWindow, TurnBegan, TurnOver, Wake
 from actors.owner import ListOwner
 from actors.parts import Parts
@@ -23,7 +24,7 @@ from actors.privacy import forget_context, is_silent, said_before, set_persona, 
 from actors.runtime import Context
 from actors.taking_back import TakingBack
 from actors.tracing import following
-from actors.turn import Answered, Turn, TurnRunner
+from actors.turns import Answered, Turn
 from actors.typing_notice import TypingNotice
 from actors.welcome import welcome
 from actors.windows import Windows
@@ -51,7 +52,7 @@ class RoomActor(ListOwner):
     def __init__(self, context: Context, parts: Parts) -> None:
         super().__init__(context, parts)
         self.room_id = context.address.name
-        self._turns = TurnRunner(parts, context.system)
+        self._runners = Runners(parts, context.system)
         self._commands = CommandRunner(self.room_id, parts, context.system)
         self._gate = Gate(parts, context.system)
         self._typing = TypingNotice(self.room_id, parts.matrix, context.spawn)
@@ -127,10 +128,9 @@ class RoomActor(ListOwner):
             return
         if not await self._gate.admits(entry, meaning):
             return
-        if meaning.turn is not None:
+        if meaning.turn is not None and meaning.turn.remembers:
             await self.context.system.tell(Address("user", event.sender), TurnBegan(entry.seq, event.event_id))
-        lane = (event.thread_root, "") if event.thread_root else (None, event.sender)
-        job = Job(entry, meaning, lane)
+        job = Job(entry, meaning, lane_of(event, meaning))
         if self._lanes.add(job):
             self._start(job)
 
@@ -146,8 +146,8 @@ class RoomActor(ListOwner):
         recognised = self.parts.dispatcher.recognise(event.text, meant=event.addressed or event.direct)
         if recognised is not None:
             return recognised
-        if event.addressed or (event.direct and not blank(event.text)):
-            return Recognised(turn=TurnKind.ASK, text=event.text)
+        if event.addressed or ((event.direct or event.scene) and not blank(event.text)):
+            return Recognised(turn=TurnKind.VERSE if event.scene else TurnKind.ASK, text=event.text)
         return None
 
     # --- its turn comes ---------------------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ class RoomActor(ListOwner):
                     members=members,
                     typing=self._typing,
                 )
-                answered = await self._turns.run(turn)
+                answered = await self._runners.run(turn)
             except Stopping:
                 raise  # the journal has it; the next start answers
             except Exception:
@@ -202,7 +202,7 @@ class RoomActor(ListOwner):
         if job is None:
             return  # redacted meanwhile, or a result for an instance of this actor that is gone
         exchange = None
-        if answered is not None and not job.edits:
+        if answered is not None and not job.edits and answered.entry.state is JournalState.ANSWERED:
             exchange = exchange_of(answered.entry, answered.heard)
             if job.entry.in_context:
                 self._windows.add(answered.entry, answered.members)

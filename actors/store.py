@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from datetime import date, datetime
 from typing import Protocol
 
+from actors.store_documents import DocumentTable, SceneTable
 from actors.store_events import EffectTable, JournalTable, OutboxTable
 from actors.store_memories import CandidateTable, MemoryTable, UndoTable
 from memory.events import (
@@ -202,6 +203,16 @@ class Tables(Protocol):
     @property
     def overview(self) -> OverviewTable:
         """Sums for operators."""
+        ...
+
+    @property
+    def documents(self) -> DocumentTable:
+        """Documents of rooms."""
+        ...
+
+    @property
+    def scenes(self) -> SceneTable:
+        """Who is in a scene."""
         ...
 
     @property

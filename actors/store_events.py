@@ -14,7 +14,7 @@ from memory.events import (
     SyncBatch,
     Undecryptable,
 )
-from memory.types import Given, Recall
+from memory.types import Given, Recall, TurnKind
 
 
 class JournalTable(Protocol):
@@ -82,8 +82,12 @@ class JournalTable(Protocol):
         """Whether the bot came into a room at or after `since` and greeted it, by another event than `besides`."""
         ...
 
-    async def begin_turn(self, event_id: str, persona: str, said: str) -> None:
-        """Note the persona current when the turn began (P11) and the text that was asked."""
+    async def begin_turn(self, event_id: str, persona: str, said: str, turn: TurnKind = ...) -> None:
+        """Note the persona current when the turn began (P11), the text that was asked and the kind of turn."""
+        ...
+
+    async def answered_apart(self, event_id: str, turn: TurnKind, at: datetime) -> None:
+        """Note that a turn which uses no memories was answered: it is in no window and teaches nothing."""
         ...
 
     async def record_recall(self, event_id: str, recall: Recall) -> None:
@@ -141,6 +145,10 @@ class OutboxTable(Protocol):
 
     async def first(self, room_id: str) -> OutboxRow | None:
         """Return the row of a room that is to be sent next, with its attachment; None: there is none."""
+        ...
+
+    async def event_of(self, txn_id: str) -> str | None:
+        """Return the event that a row became, None where it was not sent."""
         ...
 
     async def uploaded(self, txn_id: str, content: str) -> None:

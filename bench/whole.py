@@ -24,9 +24,10 @@ from actors.user import UserActor
 from commands.dispatcher import CommandDispatcher
 from davenport.clock import MovableClock
 from index.faiss_index import FaissIndexes
+from media.jobs import MediaJobs
 from memory.events import Incoming, IncomingKind, SyncBatch
 from memory.quota import CommandQuota
-from memory.settings import ContextSettings, MemorySettings
+from memory.settings import ContextSettings, KindSettings, MemorySettings
 from memory.types import Persona
 from storage import Database
 from tests.fakes.matrix import FakeMatrix
@@ -54,6 +55,9 @@ class BenchSettings:
 
     def context(self, room_id: str) -> ContextSettings:
         return self.window
+
+    def kinds(self, room_id: str) -> KindSettings:
+        return KindSettings()
 
     def language(self, room_id: str) -> str:
         return "en"
@@ -102,6 +106,8 @@ class Bench:
             settings=settings,
             dispatcher=CommandDispatcher(self.system, settings),
             clock=self.clock,
+            media=MediaJobs(),
+            chunk_indexes=FaissIndexes(),
             metrics=metrics or NoMetrics(),
         )
         self.system.factories = {

@@ -6,8 +6,10 @@ White space is any that Unicode knows.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
-from commands.values import AddMine, AddToRoom, Ask, Help
+from commands.values import AddMine, AddToRoom, Help, StartTurn
+from memory.types import TurnKind
 
 _ID = re.compile(r"#?([0-9]{1,18})[.):;]?")  # 18 digits: what a 64-bit integer holds for certain
 
@@ -24,9 +26,9 @@ def read_id(word: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def read_ask(text: str) -> Ask | None:
-    """Read the text of a turn; it must not be empty."""
-    return Ask(text) if text else None
+def turn_of(kind: TurnKind) -> Callable[[str], StartTurn | None]:
+    """Return a reader of the text of a turn of this kind; the text must not be empty."""
+    return lambda text: StartTurn(text, kind) if text else None
 
 
 def read_add(text: str) -> AddMine | None:

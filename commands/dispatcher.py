@@ -11,10 +11,9 @@ from commands.parse import Call, parse
 from commands.ports import Configuring, Files, System
 from commands.quotas import limit_of, name_of
 from commands.table import DEFAULT_PREFIX, TABLE, Table
-from commands.values import Ask, Misused, Unknown
+from commands.values import Misused, StartTurn, Unknown
 from memory.events import Caller, Recognised, Told
 from memory.quota import Limit
-from memory.types import TurnKind
 from texts.catalogue import Speaker
 
 HANDLERS = Handlers(
@@ -77,8 +76,8 @@ class CommandDispatcher:
         if call is None or (isinstance(call.value, Unknown) and not meant):
             return None
         name = name_of(() if isinstance(call.value, Misused) else call.path)
-        if isinstance(call.value, Ask):
-            return Recognised(turn=TurnKind.ASK, text=call.value.text, name=name)
+        if isinstance(call.value, StartTurn):
+            return Recognised(turn=call.value.kind, text=call.value.text, name=name)
         return Recognised(command=call, name=name)
 
     def limit(self, name: str) -> Limit:

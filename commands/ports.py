@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 
 from actors.actor import Address
 from actors.messages import EffectKey, Request
-from memory.events import Attachment
+from memory.media import Attachment
 
 R = TypeVar("R")
 

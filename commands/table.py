@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from commands.arguments import read_add, read_add_to_room, read_ask, read_help
+from commands.arguments import read_add, read_add_to_room, read_help, turn_of
 from commands.config_arguments import (
     read_config,
     read_config_list,
@@ -36,6 +36,7 @@ from commands.memory_values import (
 from commands.values import ExportMine, ImportMine, ShowUsage, ShowWhy, Value
 from memory.events import Caller
 from memory.quota import CommandQuota, per_minutes
+from memory.types import TurnKind
 
 DEFAULT_PREFIX = "!"
 
@@ -81,7 +82,7 @@ class Row:
 Table = tuple[Row, ...]
 
 TABLE: Table = (
-    Row("ask", "TEXT", ANYONE, "help-ask", read_ask, quota=per_minutes(10, user=30, room=120)),
+    Row("ask", "TEXT", ANYONE, "help-ask", turn_of(TurnKind.ASK), quota=per_minutes(10, user=30, room=120)),
     Row(
         "memories",
         "",

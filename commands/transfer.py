@@ -8,7 +8,8 @@ from actors.transfer import ExportMemories, FindImport, Imported, ImportMemories
 from commands.order import Handlers, Order
 from commands.values import ExportMine, ImportMine
 from memory.errors import MatrixError, Refused
-from memory.events import Attachment, Told
+from memory.events import Told
+from memory.media import Attachment
 from memory.transfer import MEDIA_TYPE, MOST_BYTES, file_name, read, written
 
 handlers = Handlers()

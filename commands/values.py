@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from commands.config_arguments import ConfigValue
 from commands.context_arguments import ContextValue
 from commands.memory_values import MemoryValue
+from memory.types import TurnKind
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """`!ask TEXT`: a turn with this text."""
+class StartTurn:
+    """`!ask TEXT`, `!code TEXT` and the like: a turn with this text."""
 
     text: str
+    kind: TurnKind = TurnKind.ASK
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ class Unknown:
 
 
 Value = (
-    Ask
+    StartTurn
     | Help
     | ConfigValue
     | AddMine

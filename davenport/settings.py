@@ -19,6 +19,14 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, m
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from davenport.settings_kinds import (
+    CodeSection,
+    DocumentsSection,
+    DrawSection,
+    PicturesSection,
+    StorySection,
+    VerseSection,
+)
 from davenport.settings_model import EmbeddingsSection, LlmSection
 from davenport.settings_personas import Personas
 from davenport.settings_quotas import ALLOWED_QUOTA, Quotas
@@ -238,6 +246,12 @@ class RoomSettings(BaseModel):
     bot: BotSection = BotSection()
     memory: MemorySection = MemorySection()
     context: ContextSection = ContextSection()
+    code: CodeSection = CodeSection()
+    verse: VerseSection = VerseSection()
+    draw: DrawSection = DrawSection()
+    story: StorySection = StorySection()
+    pictures: PicturesSection = PicturesSection()
+    documents: DocumentsSection = DocumentsSection()
 
     @model_validator(mode="after")
     def _holds_for_rooms(self) -> Self:
@@ -264,6 +278,12 @@ class Settings(BaseSettings):
     memory: MemorySection = MemorySection()
     context: ContextSection = ContextSection()
     embeddings: EmbeddingsSection = EmbeddingsSection()
+    code: CodeSection = CodeSection()
+    verse: VerseSection = VerseSection()
+    draw: DrawSection = DrawSection()
+    story: StorySection = StorySection()
+    pictures: PicturesSection = PicturesSection()
+    documents: DocumentsSection = DocumentsSection()
     journal: JournalSection = JournalSection()
     storage: StorageSection = StorageSection()
     limits: LimitsSection = LimitsSection()

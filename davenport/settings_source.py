@@ -7,10 +7,11 @@ from fnmatch import fnmatchcase
 from typing import TypeVar
 
 from davenport.settings import RoomSettings, Settings
+from davenport.settings_kinds import kinds_of
 from davenport.settings_personas import DEFAULT, lowered
 from davenport.settings_section import Section
 from memory.quota import CommandQuota
-from memory.settings import ContextSettings, MemorySettings
+from memory.settings import ContextSettings, KindSettings, MemorySettings
 from memory.types import Persona
 
 Each = TypeVar("Each", bound=Section)
@@ -22,6 +23,7 @@ class _InForce:
 
     memory: MemorySettings
     context: ContextSettings
+    kinds: KindSettings
     language: str
     welcome: bool
 
@@ -52,6 +54,10 @@ class ConfiguredSettings:
     def context(self, room_id: str) -> ContextSettings:
         """Return the window settings for one room."""
         return self._at(room_id).context
+
+    def kinds(self, room_id: str) -> KindSettings:
+        """Return what holds for the kinds of turn, pictures and documents in one room."""
+        return self._at(room_id).kinds
 
     def language(self, room_id: str) -> str:
         """Return the language of the bot's own sentences in one room."""
@@ -88,7 +94,18 @@ class ConfiguredSettings:
         bot = _over(settings.bot, own.bot)
         memory = _over(settings.memory, own.memory)
         return _InForce(
-            memory.rules(self._threshold), _over(settings.context, own.context).window(), bot.language, bot.welcome
+            memory.rules(self._threshold),
+            _over(settings.context, own.context).window(),
+            kinds_of(
+                _over(settings.code, own.code),
+                _over(settings.verse, own.verse),
+                _over(settings.draw, own.draw),
+                _over(settings.story, own.story),
+                _over(settings.pictures, own.pictures),
+                _over(settings.documents, own.documents),
+            ),
+            bot.language,
+            bot.welcome,
         )
 
 

@@ -45,6 +45,7 @@ from matrix.cross_signing import CrossSigner
 from matrix.direct_rooms import DirectRooms
 from matrix.gateway import Gateway
 from matrix.sender import Sender
+from media.jobs import MediaJobs
 from memory.types import Clock
 from storage import Database
 
@@ -107,6 +108,8 @@ async def opened(
                 settings=source,
                 dispatcher=dispatcher,
                 clock=clock,
+                media=MediaJobs(),
+                chunk_indexes=FaissIndexes(settings.limits.index_mb * 1_000_000),
                 metrics=metrics,
                 spending=spending,
             )

@@ -15,7 +15,8 @@ from markdown_it.rules_inline.state_inline import Delimiter, StateInline
 from markdown_it.token import Token
 
 from matrix.splitting import split
-from memory.events import Answer, Attachment
+from memory.events import Answer
+from memory.media import Attachment
 
 BUDGET = 40_000
 """Bytes of an event's content as JSON. The limit of a whole event is 65,536, and encryption adds a third."""

@@ -13,9 +13,11 @@ from matrix.client import Client
 from matrix.crypto import Decryptor, KeyMissing
 from matrix.errors import MALFORMED, Rejected
 from matrix.http import Json, endpoint
+from matrix.translate import media_kind
 from memory.errors import Refused
-from memory.events import Attachment
+from memory.media import Attachment, MediaKind
 
+ONLY_FILES = frozenset({MediaKind.FILE})
 _MXC = re.compile(r"mxc://([A-Za-z0-9\[][A-Za-z0-9.:\]-]*)/([A-Za-z0-9_-]+)")
 _ENCRYPTED = "application/octet-stream"  # what the homeserver is told of an encrypted file
 _UNKNOWN = "application/octet-stream"
@@ -28,23 +30,25 @@ class Media:
         self._client = client
         self._decryptor = Decryptor(client)
 
-    async def fetch(self, room_id: str, event_id: str, most_bytes: int) -> Attachment | None:
-        """Return the file an event holds, None where it holds none or cannot be seen.
+    async def fetch(
+        self, room_id: str, event_id: str, most_bytes: int, kinds: frozenset[MediaKind] = ONLY_FILES
+    ) -> Attachment | None:
+        """Return what an event holds, None where that is nothing of these kinds or cannot be seen.
 
         Raises Refused: file-too-large, counted while it is read; file-unreadable, where its key is missing or it is not
         what was sent. MatrixError: the homeserver does not give it now.
         """
         try:
             raw = await self._client.request("GET", endpoint("rooms", room_id, "event", event_id))
-            content = self._content(room_id, raw)
-            if content is None:
+            content, kind = self._content(room_id, raw)
+            if kind is None or kind not in kinds:
                 return None
             encrypted = content.get("file")
             address = encrypted["url"] if encrypted is not None else content["url"]
             data = await self._download(address, most_bytes)
             if encrypted is not None:
                 data = _decrypted(data, encrypted)
-            return Attachment(*_described(content), data)
+            return Attachment(*_described(content), data, kind=kind)
         except Rejected as error:
             if not error.permanent:
                 raise
@@ -63,11 +67,11 @@ class Media:
         ciphertext, keys = encrypt_attachment(data)
         return {**content, "file": {**keys, "url": await self._client.upload(ciphertext, _ENCRYPTED)}}
 
-    def _content(self, room_id: str, raw: Json) -> Json | None:
-        """Return the content of an event that holds a file, else None. Raises KeyMissing, one of MALFORMED."""
+    def _content(self, room_id: str, raw: Json) -> tuple[Json, MediaKind | None]:
+        """Return the content of an event, and what it holds. Raises KeyMissing, one of MALFORMED."""
         plain = self._decryptor.decrypt(room_id, raw) if raw["type"] == "m.room.encrypted" else raw
         content: Json = plain["content"]
-        return content if plain["type"] == "m.room.message" and content.get("msgtype") == "m.file" else None
+        return content, media_kind(plain["type"], content)
 
     async def _download(self, address: str, most_bytes: int) -> bytes:
         found = _MXC.fullmatch(address)

@@ -11,10 +11,11 @@ from matrix.client import MARKER, Client
 from matrix.direct_rooms import DirectRooms, PrivateRooms
 from matrix.formatting import render
 from matrix.http import Json, endpoint
-from matrix.media import Media
+from matrix.media import ONLY_FILES, Media
 from matrix.ports import EncryptedRooms
 from memory.errors import LoginFailed, MatrixError
-from memory.events import Answer, Attachment, OutboxRow
+from memory.events import Answer, OutboxRow
+from memory.media import Attachment, MediaKind
 
 log = logging.getLogger(__name__)
 
@@ -80,9 +81,11 @@ class Sender:
             raise MatrixError(str(error)) from error
         return json.dumps(content, ensure_ascii=False)
 
-    async def attachment(self, room_id: str, event_id: str, most_bytes: int) -> Attachment | None:
-        """Return the file of an event, decrypted; None: it holds no file. See Media.fetch for what it raises."""
-        return await self._media.fetch(room_id, event_id, most_bytes)
+    async def attachment(
+        self, room_id: str, event_id: str, most_bytes: int, kinds: frozenset[MediaKind] = ONLY_FILES
+    ) -> Attachment | None:
+        """Return what an event holds, decrypted; None: nothing of these kinds. See Media.fetch for what it raises."""
+        return await self._media.fetch(room_id, event_id, most_bytes, kinds)
 
     async def direct_room(self, user_id: str) -> str:
         """Return the direct room of the bot with a user, made (encrypted) and the user invited where there is none.

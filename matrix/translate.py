@@ -9,7 +9,14 @@ from typing import Any
 
 from matrix.mentions import Identity, address
 from memory.events import Incoming, IncomingKind
+from memory.media import MediaKind
 
+_MEDIA = {
+    "m.image": MediaKind.IMAGE,
+    "m.audio": MediaKind.AUDIO,
+    "m.video": MediaKind.VIDEO,
+    "m.file": MediaKind.FILE,
+}
 _READ_TYPES = frozenset({"m.text", "m.emote"})
 
 
@@ -45,6 +52,13 @@ def read(raw: Mapping[str, Any], room: RoomView) -> Incoming | None:
     if content.get("msgtype") not in _READ_TYPES:
         return None
     return _message(_event(raw, room, IncomingKind.MESSAGE), content, relation, room)
+
+
+def media_kind(event_type: str, content: Mapping[str, Any]) -> MediaKind | None:
+    """Return what an event of this type and content holds beside words; None: nothing."""
+    if event_type == "m.sticker":
+        return MediaKind.STICKER
+    return _MEDIA.get(str(content.get("msgtype"))) if event_type == "m.room.message" else None
 
 
 def arrival(raw: Mapping[str, Any], room: RoomView) -> Incoming:

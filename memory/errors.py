@@ -77,6 +77,10 @@ class ModelAnswerInvalid(ModelError):
     """The model answered, but not in the shape that was asked for (P17)."""
 
 
+class MediaFailed(DavenportError):
+    """No picture or document could be worked on: the process for it could not be had, or it broke."""
+
+
 class MatrixError(DavenportError):
     """The homeserver refused or could not be reached."""
 

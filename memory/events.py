@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
+from memory.media import Attachment, MediaKind
 from memory.quota import Limit
 from memory.types import Conversation, Recall, TurnKind
 from memory.words import NOTHING, Heard
@@ -44,6 +45,8 @@ class Incoming:
     addressed: m.mentions, a pill or the leading display name means the bot, or the message begins with a name of the
     room's persona. for_others: m.mentions names people and not the bot. direct: m.direct or is_direct says so.
     alone: nobody but the sender and the bot is in the room or invited, comes in unasked or reads it from outside.
+    media: what the event holds beside its caption, which then is the body. scene: said while the sender is in a scene
+    there (`!verse on`), as decided when it came in.
     sent_at: the homeserver's timestamp.
     """
 
@@ -60,6 +63,8 @@ class Incoming:
     addressed: bool = False
     direct: bool = False
     alone: bool = False
+    media: MediaKind | None = None
+    scene: bool = False
     for_others: bool = False  # of the event as it comes in; not journalled
 
     @property
@@ -87,6 +92,7 @@ class JournalEntry:
     answer: str | None = None  # the Markdown that was answered
     answered_at: datetime | None = None
     in_context: bool = True
+    turn: TurnKind | None = None  # once the turn began
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +133,7 @@ class Answer:
     """Markdown on its way to a room: where it goes and which event it answers. `notice`: a status line (m.notice).
 
     recipient: who is answered and mentioned; None where it is said to the whole room, and so is no reply. attachment: a
-    file that follows the words.
+    file that follows the words. edits: the txn id of the row that this one replaces.
     """
 
     room_id: str
@@ -137,11 +143,16 @@ class Answer:
     thread_root: str | None = None
     notice: bool = False
     attachment: Attachment | None = None
+    edits: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class OutboxRow:
-    """One event to send: `content` is its Matrix content as JSON text; the txn id derives from event and part."""
+    """One event to send: `content` is its Matrix content as JSON text; the txn id derives from event and part.
+
+    edits: the txn id of an earlier row of the same room whose event this one replaces (m.replace); which event that is
+    is put in when this row's time comes.
+    """
 
     txn_id: str
     room_id: str
@@ -151,6 +162,7 @@ class OutboxRow:
     created_at: datetime
     device_id: str = ""
     sent_event_id: str | None = None
+    edits: str | None = None
     attachment: bytes | None = None  # to be uploaded first; where it lies then goes into the content
 
 
@@ -169,15 +181,6 @@ class Totals:
     memories: int
     candidates: int
     users: int
-
-
-@dataclass(frozen=True, slots=True)
-class Attachment:
-    """A file: its name, its media type and what is in it."""
-
-    name: str
-    media_type: str
-    data: bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,11 +41,20 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
+class Image:
+    """A picture for the model to see; `data` as a decoder of ours wrote it."""
+
+    media_type: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class PromptMessage:
-    """One message of a prompt; `role` is "user" or "assistant"."""
+    """One message of a prompt; `role` is "user" or "assistant". images: of a user's message, shown before its text."""
 
     role: str
     blocks: tuple[Block, ...]
+    images: tuple[Image, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +93,11 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A whole answer of the model in Markdown, and what it cost, one entry for each call made."""
+    """A whole answer of the model in Markdown, and what it cost, one entry for each call made.
+
+    cut: it reached the length limit, as its end says.
+    """
 
     text: str
     usage: tuple[Usage, ...] = ()
+    cut: bool = False

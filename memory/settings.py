@@ -32,6 +32,32 @@ class MemorySettings:
 
 
 @dataclass(frozen=True, slots=True)
+class KindSettings:
+    """What holds for the kinds of turn in a room: the sections `code`, `verse`, `draw`, `story`, `pictures` and
+    `documents`.
+
+    code_attach_lines: a code block of more lines goes out as a file too. documents_threshold: None: what was measured
+    for the embedder. Sizes in bytes.
+    """
+
+    code_attach_lines: int = 30
+    verse_enabled: bool = False
+    verse_minutes: int = 15
+    draw_enabled: bool = True
+    story_enabled: bool = True
+    story_parts: int = 5
+    story_illustrations: int = 3
+    pictures_enabled: bool = True
+    pictures_most_bytes: int = 10_000_000
+    documents_enabled: bool = True
+    documents_most_bytes: int = 10_000_000
+    documents_most: int = 50  # of a room
+    documents_chunks: int = 500  # of one document
+    documents_in_prompt: int = 3  # chunks
+    documents_threshold: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ContextSettings:
     """The `context.*` keys: what of a conversation is kept in the window."""
 

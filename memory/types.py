@@ -61,6 +61,14 @@ class TurnKind(StrEnum):
 
     ASK = "ask"
     CODE = "code"
+    VERSE = "verse"  # an ask turn in character
+    DRAW = "draw"
+    STORY = "story"
+
+    @property
+    def remembers(self) -> bool:
+        """Whether turns of this kind use memories, search (D2) and teach (P1); `!draw` and `!story` do neither."""
+        return self not in {TurnKind.DRAW, TurnKind.STORY}
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +210,7 @@ class Exchange:
 
     direct: said in a direct room, so that its facts have a private origin (D8). private: nobody else heard it either.
     heard: what else stood in the conversation's window, for tags (D8); not known any more after a restart.
+    scene: said in character (`!verse`): what a character says of itself is no fact about the person.
     """
 
     event_id: str
@@ -213,6 +222,7 @@ class Exchange:
     said: str
     answered: str
     heard: Heard = NOTHING
+    scene: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,10 +276,15 @@ class Persona:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Which memories a reply was given (`!why`): those of the prompt's start and the tagged ones, and the recalled."""
+    """What a reply was given (`!why`), by id: memories of the prompt's start and the tagged ones, the recalled, and
+    chunks of documents. picture: it was shown one. turn: its kind.
+    """
 
     memories: tuple[int, ...] = ()
     recalled: tuple[int, ...] = ()
+    chunks: tuple[int, ...] = ()
+    picture: bool = False
+    turn: TurnKind = TurnKind.ASK
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from datetime import date
 
 from memory.events import Incoming, IncomingKind, JournalEntry, JournalState, Undecryptable
-from memory.types import Match, Recall
+from memory.media import MediaKind
+from memory.types import Match, Recall, TurnKind
 from storage.codec import read_time, read_time_or_none, storable, storable_or_none, time_text
 from storage.sql import Row, Value
 
 COLUMNS = (
     "seq, event_id, room_id, sender, kind, sent_at, body, text, target, thread_root, reply_to, addressed, direct, "
-    "alone, state, received_at, persona, recall, said, answer, answered_at, in_context"
+    "alone, media, scene, state, received_at, persona, recall, said, answer, answered_at, in_context, turn"
 )
 
 
@@ -34,6 +35,8 @@ def encode(event: Incoming, state: JournalState, at: str) -> tuple[Value, ...]:
         event.addressed,
         event.direct,
         event.alone,
+        None if event.media is None else event.media.value,
+        event.scene,
         state.value,
         at,
     )
@@ -54,7 +57,7 @@ def decode(row: Row) -> JournalEntry:
     """Read a row of `COLUMNS`."""
     (
         seq, event_id, room_id, sender, kind, sent_at, body, text, target, thread_root, reply_to, addressed, direct,
-        alone, state, received_at, persona, recall, said, answer, answered_at, in_context,
+        alone, media, scene, state, received_at, persona, recall, said, answer, answered_at, in_context, turn,
     ) = row  # fmt: skip
     incoming = Incoming(
         event_id=event_id,
@@ -70,6 +73,8 @@ def decode(row: Row) -> JournalEntry:
         addressed=bool(addressed),
         direct=bool(direct),
         alone=bool(alone),
+        media=None if media is None else MediaKind(media),
+        scene=bool(scene),
     )
     return JournalEntry(
         seq=seq,
@@ -82,6 +87,7 @@ def decode(row: Row) -> JournalEntry:
         answer=answer,
         answered_at=read_time_or_none(answered_at),
         in_context=bool(in_context),
+        turn=None if turn is None else TurnKind(turn),
     )
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from memory.errors import StorageError
 from memory.events import Incoming, JournalEntry, JournalState, SyncBatch, Undecryptable
-from memory.types import Given, Recall
+from memory.types import Given, Recall, TurnKind
 from storage.codec import read_time, storable, time_text
 from storage.entries import COLUMNS, decode, decode_all, encode, encode_waiting, write_recall
 from storage.given import NOTHING_GIVEN, read_given, write_given
@@ -18,8 +18,8 @@ from storage.sql import Sql, Value
 _SELECT = f"SELECT {COLUMNS} FROM journal"
 _INSERT = """
 INSERT INTO journal (event_id, room_id, sender, kind, sent_at, body, text, target, thread_root, reply_to,
-                     addressed, direct, alone, state, received_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (event_id) DO NOTHING
+                     addressed, direct, alone, media, scene, state, received_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (event_id) DO NOTHING
 """
 _INSERT_WAITING = """
 INSERT INTO journal (event_id, room_id, sender, kind, sent_at, state, received_at, session_id, raw)
@@ -54,7 +54,7 @@ WHERE seq < (SELECT seq FROM journal WHERE event_id = ?) AND in_context
 AND (said IS NOT NULL OR state = 'received') AND
 """
 _LAST_GIVEN = """
-SELECT given FROM journal WHERE sender = ? AND room_id = ? AND thread_root IS ? AND given IS NOT NULL
+SELECT given, turn FROM journal WHERE sender = ? AND room_id = ? AND thread_root IS ? AND given IS NOT NULL
 ORDER BY seq DESC LIMIT 1
 """
 _WELCOMED = """
@@ -169,15 +169,23 @@ class JournalRows:
     async def last_given(self, room_id: str, thread_root: str | None, sender: str) -> Given | None:
         """Return what the last answer to someone in a room's main timeline, or a thread, was given; None: none yet."""
         row = await self._sql.row(_LAST_GIVEN, sender, room_id, thread_root)
-        return None if row is None else read_given(row[0])
+        return None if row is None else read_given(*row)
 
     async def welcomed(self, room_id: str, since: datetime, besides: str) -> bool:
         """Whether the bot came into a room at or after `since` and greeted it, by another event than `besides`."""
         return await self._sql.row(_WELCOMED, room_id, time_text(since), besides) is not None
 
-    async def begin_turn(self, event_id: str, persona: str, said: str) -> None:
-        """Note the persona current when the turn began (P11) and the text that was asked."""
-        await self._update(event_id, "persona = ?, said = ?", persona, storable(said))
+    async def begin_turn(self, event_id: str, persona: str, said: str, turn: TurnKind = TurnKind.ASK) -> None:
+        """Note the persona current when the turn began (P11), the text that was asked and the kind of turn."""
+        await self._update(event_id, "persona = ?, said = ?, turn = ?", persona, storable(said), turn.value)
+
+    async def answered_apart(self, event_id: str, turn: TurnKind, at: datetime) -> None:
+        """Note that a turn which uses no memories was answered: it is in no window and teaches nothing."""
+        await self._update(
+            event_id,
+            "turn = ?, given = ?, answered_at = ?, state = 'learned'",
+            *(turn.value, write_given(NOTHING_GIVEN), time_text(at)),
+        )
 
     async def record_recall(self, event_id: str, recall: Recall) -> None:
         """Note what this turn's search found (D2)."""

@@ -12,11 +12,11 @@ from storage.codec import read_time, storable, time_text
 from storage.sql import Row, Sql
 
 _ADD = """
-INSERT INTO outbox (txn_id, room_id, event_id, part, content, created_at, device_id, sent_event_id)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (txn_id) DO NOTHING
+INSERT INTO outbox (txn_id, room_id, event_id, part, content, created_at, device_id, sent_event_id, edits)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (txn_id) DO NOTHING
 """
 _PENDING = """
-SELECT txn_id, room_id, event_id, part, content, created_at, device_id, sent_event_id FROM outbox
+SELECT txn_id, room_id, event_id, part, content, created_at, device_id, sent_event_id, edits FROM outbox
 WHERE sent_event_id IS NULL AND failure IS NULL
 """
 # What was uploaded goes in only where the row is still to be sent and still has its file: once.
@@ -60,6 +60,11 @@ class OutboxRows:
         """Return the row of a room that is to be sent next, with its attachment; None: there is none."""
         row = await self._sql.row(f"{_PENDING} AND room_id = ? ORDER BY seq LIMIT 1", room_id)
         return None if row is None else replace(_decode(row), attachment=await self._files.of(row[0]))
+
+    async def event_of(self, txn_id: str) -> str | None:
+        """Return the event that a row became, None where it was not sent."""
+        row = await self._sql.row("SELECT sent_event_id FROM outbox WHERE txn_id = ?", txn_id)
+        return None if row is None else row[0]
 
     async def uploaded(self, txn_id: str, content: str) -> None:
         """Put in the content that says where a row's file lies; the file itself goes."""
@@ -114,9 +119,10 @@ def _encode(row: OutboxRow) -> tuple[str | int | None, ...]:
         time_text(row.created_at),
         row.device_id,
         row.sent_event_id,
+        row.edits,
     )
 
 
 def _decode(row: Row) -> OutboxRow:
-    txn_id, room_id, event_id, part, content, created_at, device_id, sent_event_id = row
-    return OutboxRow(txn_id, room_id, event_id, part, content, read_time(created_at), device_id, sent_event_id)
+    txn_id, room_id, event_id, part, content, created_at, device_id, sent_event_id, edits = row
+    return OutboxRow(txn_id, room_id, event_id, part, content, read_time(created_at), device_id, sent_event_id, edits)

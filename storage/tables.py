@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from storage.account import AccountRows
 from storage.candidates import CandidateRows
+from storage.documents import DocumentRows
 from storage.effects import EffectRows
 from storage.journal import JournalRows
 from storage.memories import MemoryRows
@@ -13,6 +14,7 @@ from storage.outbox import OutboxRows
 from storage.overrides import OverrideRows
 from storage.overview import OverviewRows
 from storage.rooms import RoomRows
+from storage.scenes import SceneRows
 from storage.sql import Sql
 from storage.undo import UndoRows
 from storage.usage import UsageRows
@@ -35,6 +37,8 @@ class Tables:
     overrides: OverrideRows
     overview: OverviewRows
     undo: UndoRows
+    documents: DocumentRows
+    scenes: SceneRows
 
     @classmethod
     def over(cls, sql: Sql) -> Tables:
@@ -52,4 +56,6 @@ class Tables:
             overrides=OverrideRows(sql),
             overview=OverviewRows(sql),
             undo=UndoRows(sql),
+            documents=DocumentRows(sql),
+            scenes=SceneRows(sql),
         )

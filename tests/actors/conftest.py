@@ -13,7 +13,7 @@ import pytest
 from actors.intake import Intake
 from actors.outbox import OutboxActor
 from actors.parts import Parts
-from actors.ports import Embedder
+from actors.ports import Embedder, Media, Painter
 from actors.room import RoomActor
 from actors.runtime import ActorSystem
 from actors.user import UserActor
@@ -22,9 +22,10 @@ from commands.ports import Configuring
 from davenport.clock import MovableClock
 from index.builtin import BuiltinEmbedder
 from index.faiss_index import FaissIndexes
+from media.jobs import MediaJobs
 from memory.events import Incoming, IncomingKind, SyncBatch
 from memory.quota import CommandQuota
-from memory.settings import ContextSettings, MemorySettings
+from memory.settings import ContextSettings, KindSettings, MemorySettings
 from memory.types import Candidate, Extraction, ExtractionRequest, Memory, Persona
 from storage import Database
 from tests.fakes.matrix import FakeMatrix
@@ -44,6 +45,7 @@ class TestSettings:
     __test__ = False
     rules: MemorySettings = field(default_factory=MemorySettings)
     window: ContextSettings = field(default_factory=ContextSettings)
+    of_kinds: KindSettings = field(default_factory=KindSettings)
     languages: dict[str, str] = field(default_factory=dict)  # by room id
     welcomes: bool = True
     named: dict[str, Persona] = field(default_factory=dict)
@@ -56,6 +58,9 @@ class TestSettings:
 
     def context(self, room_id: str) -> ContextSettings:
         return self.window
+
+    def kinds(self, room_id: str) -> KindSettings:
+        return self.of_kinds
 
     def language(self, room_id: str) -> str:
         return self.languages.get(room_id, "en")
@@ -88,6 +93,8 @@ class Bot:
         self.clock = MovableClock(START)
         self.matrix = FakeMatrix()
         self.model = FakeModel()
+        self.media: Media = MediaJobs()
+        self.painter: Painter | None = None
         self.settings = TestSettings()
         self.configured: Callable[[Database], Awaitable[Configuring]] | None = None  # opens what `!config` sets with
         self.events = 0
@@ -106,7 +113,17 @@ class Bot:
             self.system, self.settings, embedder=self.embedder, config=config, files=self.matrix
         )
         self.parts = Parts(
-            self.store, FaissIndexes(), self.embedder, self.model, self.matrix, self.settings, dispatcher, self.clock
+            self.store,
+            FaissIndexes(),
+            self.embedder,
+            self.model,
+            self.matrix,
+            self.settings,
+            dispatcher,
+            self.clock,
+            media=self.media,
+            chunk_indexes=FaissIndexes(),
+            painter=self.painter,
         )
         self.intake = Intake(self.parts, self.system)
 

@@ -11,7 +11,8 @@ import pytest
 from actors import outbox
 from actors.answers import Private, answering, transaction_id
 from memory.errors import MatrixError
-from memory.events import Attachment, Incoming, IncomingKind, OutboxRow
+from memory.events import Incoming, IncomingKind, OutboxRow
+from memory.media import Attachment
 from tests.actors.conftest import BAU, JUNO, ROOM, Bot
 
 FILE = Attachment("facts.json", "application/json", b"{}")

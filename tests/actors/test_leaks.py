@@ -14,7 +14,8 @@ from actors.passes import PassQueue
 from davenport.day import DayTurn, Keeping
 from memory.cleanup import CleanupAnswer, Merge
 from memory.errors import StorageError
-from memory.events import Attachment, IncomingKind
+from memory.events import IncomingKind
+from memory.media import Attachment
 from memory.model import Prompt, Reply, ToolCall, ToolSpec
 from memory.settings import MemorySettings
 from memory.types import ScopeKind

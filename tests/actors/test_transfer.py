@@ -11,7 +11,8 @@ import pytest
 
 from actors import outbox
 from memory.errors import MatrixError
-from memory.events import Attachment, Caller, Incoming, Told
+from memory.events import Caller, Incoming, Told
+from memory.media import Attachment
 from memory.settings import MemorySettings
 from memory.transfer import MEDIA_TYPE
 from memory.types import Draft, Memory, Origin, Privacy, ScopeKind, Source

@@ -12,7 +12,8 @@ import pytest
 from davenport.homeserver import Homeserver
 from matrix.http import endpoint
 from memory.errors import MatrixError, Refused
-from memory.events import Answer, Attachment
+from memory.events import Answer
+from memory.media import Attachment
 from tests.e2e.conftest import People
 from tests.e2e.files import open_file, send_file, wait_for_file, wait_for_invitation
 from tests.e2e.matrix_bot import MatrixBot, outbox_row

@@ -6,7 +6,8 @@ import json
 from collections import defaultdict
 
 from memory.errors import MatrixError, Refused
-from memory.events import Answer, Attachment, OutboxRow
+from memory.events import Answer, OutboxRow
+from memory.media import Attachment, MediaKind
 
 
 class FakeMatrix:
@@ -51,11 +52,17 @@ class FakeMatrix:
         self.uploads.append(row.attachment)
         return json.dumps({**json.loads(row.content), "url": f"mxc://hs/{len(self.uploads) - 1}"})
 
-    async def attachment(self, room_id: str, event_id: str, most_bytes: int) -> Attachment | None:
+    async def attachment(
+        self,
+        room_id: str,
+        event_id: str,
+        most_bytes: int,
+        kinds: frozenset[MediaKind] = frozenset({MediaKind.FILE}),
+    ) -> Attachment | None:
         found = self.files.get((room_id, event_id))
         if found is not None and len(found.data) > most_bytes:
             raise Refused("file-too-large", limit=most_bytes // 1000)
-        return found
+        return found if found is not None and (found.kind or MediaKind.FILE) in kinds else None
 
     async def direct_room(self, user_id: str) -> str:
         if user_id in self.unreachable:

@@ -24,7 +24,7 @@ from commands.memory_values import (
 )
 from commands.parse import parse
 from commands.table import TABLE
-from commands.values import Ask, Help, Misused, Unknown, Value
+from commands.values import Help, Misused, StartTurn, Unknown, Value
 
 
 def value(text: str, prefix: str = "!") -> Value | None:
@@ -35,12 +35,12 @@ def value(text: str, prefix: str = "!") -> Value | None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("!ask how is Mochi?", Ask("how is Mochi?")),
-        ("!ASK how", Ask("how")),
-        ("  !ask how  ", Ask("how")),
-        ("!ask\nfirst line\n\n  second", Ask("first line\n\n  second")),
-        ("!ask\u00a0how", Ask("how")),
-        ("!ask\u3000how", Ask("how")),
+        ("!ask how is Mochi?", StartTurn("how is Mochi?")),
+        ("!ASK how", StartTurn("how")),
+        ("  !ask how  ", StartTurn("how")),
+        ("!ask\nfirst line\n\n  second", StartTurn("first line\n\n  second")),
+        ("!ask\u00a0how", StartTurn("how")),
+        ("!ask\u3000how", StartTurn("how")),
         ("!help", Help()),
         ("!help memories", Help("memories")),
         ("!memories", ListMine()),
@@ -160,7 +160,7 @@ def test_another_word_is_named() -> None:
 
 @pytest.mark.parametrize("prefix", ["?", "bot:", "..", "🗄"])
 def test_the_prefix_is_configurable(prefix: str) -> None:
-    assert value(f"{prefix}ask how", prefix) == Ask("how")
+    assert value(f"{prefix}ask how", prefix) == StartTurn("how")
     assert value("!ask how", prefix) is None
 
 

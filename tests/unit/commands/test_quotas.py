@@ -7,7 +7,7 @@ import pytest
 from commands.dispatcher import CommandDispatcher
 from commands.quotas import limit_of, names
 from commands.table import ANYONE, TABLE, Row, lines
-from commands.values import Ask
+from commands.values import StartTurn
 from memory.quota import DEFAULT, CommandQuota, Limit, per_minutes
 from memory.settings import MemorySettings
 from tests.unit.commands.test_dispatcher import FixedSettings, UserActorOf
@@ -19,14 +19,22 @@ TOYS = (
         "",
         ANYONE,
         "help-help",
-        Ask,
+        StartTurn,
         below=(
-            Row("tidy", "", ANYONE, "help-help", Ask, quota=SELDOM, below=(Row("all", "", ANYONE, "help-help", Ask),)),
-            Row("show", "", ANYONE, "help-help", Ask),
+            Row(
+                "tidy",
+                "",
+                ANYONE,
+                "help-help",
+                StartTurn,
+                quota=SELDOM,
+                below=(Row("all", "", ANYONE, "help-help", StartTurn),),
+            ),
+            Row("show", "", ANYONE, "help-help", StartTurn),
         ),
         quota=OFTEN,
     ),
-    Row("books", "", ANYONE, "help-help", Ask, below=(Row("lend", "", ANYONE, "help-help", Ask),)),
+    Row("books", "", ANYONE, "help-help", StartTurn, below=(Row("lend", "", ANYONE, "help-help", StartTurn),)),
 )
 
 

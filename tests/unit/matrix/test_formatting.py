@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from matrix.formatting import BUDGET, render, to_html, to_text
 from matrix.splitting import split
-from memory.events import Answer, Attachment
+from memory.events import Answer
+from memory.media import Attachment
 
 ALICE = "@alice:example.org"
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memory.errors import StorageError
 from memory.events import Incoming, IncomingKind, JournalEntry, JournalState, SyncBatch
-from memory.types import Given, Recall
+from memory.types import Given, Recall, TurnKind
 from storage import Database
 from storage.given import read_given
 from storage.tables import Tables
@@ -189,10 +189,16 @@ async def test_an_event_goes_from_received_to_answered_to_learned(database: Data
     later = NOW + MINUTE
     async with database.transaction() as tables:
         journal = tables.journal
-        await journal.begin_turn(event.event_id, "pirate", "my cat")
+        await journal.begin_turn(event.event_id, "pirate", "my cat", TurnKind.VERSE)
         await journal.answered(event.event_id, "Aye.", JournalState.ANSWERED, later)
         answered = replace(
-            entry, state=JournalState.ANSWERED, persona="pirate", said="my cat", answer="Aye.", answered_at=later
+            entry,
+            state=JournalState.ANSWERED,
+            persona="pirate",
+            said="my cat",
+            answer="Aye.",
+            answered_at=later,
+            turn=TurnKind.VERSE,
         )
         assert await journal.get(event.event_id) == answered
         assert await journal.unfinished() == (answered,)

@@ -17,10 +17,10 @@ from memory.errors import DavenportError
 from texts.catalogue import sentences
 
 ROOT = Path(__file__).parents[3]
-# davenport/ speaks to operators, llm/, memory/prompt.py and memory/persona.py to the model, index/ and storage/ to
-# nobody; person.py and probe.py are clients of their own.
-PEOPLE = ("actors", "commands", "matrix", "memory")
-NOT_TO_PEOPLE = {"memory/prompt.py", "memory/persona.py", "matrix/person.py", "matrix/probe.py"}
+# davenport/ speaks to operators, llm/ and memory/{kinds,persona,prompt}.py to the model, index/ and storage/ to nobody;
+# person.py and probe.py are clients of their own.
+PEOPLE = ("actors", "commands", "matrix", "media", "memory")
+NOT_TO_PEOPLE = {"memory/kinds.py", "memory/prompt.py", "memory/persona.py", "matrix/person.py", "matrix/probe.py"}
 # Words that are not said: what they begin with, by module.
 NOT_SAID = {
     "actors/embedding.py": ("A short text, to learn whether the model answers",),

@@ -1,0 +1,17 @@
+"""What the model is told of a kind of turn, beside the last message: the prompt's start stays the same (D14)."""
+
+from __future__ import annotations
+
+from memory.types import TurnKind
+
+INSTRUCTIONS: dict[TurnKind, str] = {
+    TurnKind.CODE: """\
+This message asks for code. Answer with code that can be used as it is, in fenced blocks that name their language, \
+one block for each file. Say in a sentence or two before or after it what has to be known to use it; explain more \
+only where the message asks for it.""",
+    TurnKind.VERSE: """\
+This message is part of a scene. Answer in character, as the persona you were given, in the scene's own time and \
+place. Do not step out of it, do not speak or act for the person you play with, and leave room for what they do next. \
+What characters say of themselves in a scene is fiction: do not save it.""",
+}
+"""For the kinds whose answers differ from those to `!ask`."""
