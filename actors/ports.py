@@ -137,6 +137,11 @@ class Embedder(Protocol):
         """The similarity from which a memory counts as used (D3) unless `memory.match_threshold` is set."""
         ...
 
+    @property
+    def document_threshold(self) -> float:
+        """The similarity from which a part of a document is given, unless `documents.match_threshold` is set."""
+        ...
+
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Return float32[n, dim], rows of unit length, of what is to be found. Raises EmbeddingError."""
         ...

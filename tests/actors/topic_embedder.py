@@ -20,6 +20,7 @@ class TopicEmbedder:
     """
 
     match_threshold = 0.25
+    document_threshold = 0.25
     dim = len(TOPICS) + 1
 
     def __init__(self, model_id: str = "topics") -> None:
@@ -49,6 +50,7 @@ class StrangerEmbedder:
 
     model_id = "strangers"
     match_threshold = 0.25
+    document_threshold = 0.25
     dim = 2048  # so that the cosines of random texts are near 0
 
     async def embed(self, texts: Sequence[str]) -> Vectors:

@@ -14,6 +14,7 @@ class WordEmbedder:
     """Satisfies the Embedder port. `asked`: the texts of every call; models of other names are different models."""
 
     match_threshold = 0.5
+    document_threshold = 0.5
 
     def __init__(self, model_id: str = "words", dim: int = 256) -> None:
         self.model_id = model_id

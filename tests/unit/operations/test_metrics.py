@@ -118,6 +118,7 @@ class LengthEmbedder:
     model_id = "length"
     dim = 1
     match_threshold = 0.5
+    document_threshold = 0.5
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         if "" in texts:

@@ -69,7 +69,7 @@ async def test_counts_outbox_and_actors_are_those_of_the_parts(panel: Panel) -> 
 
 
 class Model:
-    model_id, dim, match_threshold = "words", 3, 0.5
+    model_id, dim, match_threshold, document_threshold = "words", 3, 0.5, 0.5
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         raise NotImplementedError
