@@ -1,4 +1,4 @@
-"""What `!why` finds out: which memories an answer was given."""
+"""What `!why` finds out: which memories and parts of documents an answer was given, and of what kind it was."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from datetime import date
 
 from actors.messages import Request
 from actors.parts import Parts
-from memory.types import Conversation, Given, Memory, Privacy, ScopeKind
+from memory.documents import Chunk
+from memory.types import Conversation, Given, Memory, Privacy, ScopeKind, TurnKind
 from memory.visibility import Place, View, usable
 from memory.words import Heard
 
@@ -26,15 +27,23 @@ class GivenMemory:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """What the last answer was given: memories by id, and how many are others' personal ones, and gone meanwhile."""
+    """What the last answer was given: memories by id, and how many are others' personal ones, and gone meanwhile.
+
+    turn: its kind. chunks: parts of the room's documents, best first; chunks_gone: how many were deleted meanwhile.
+    picture: it was shown one.
+    """
 
     memories: tuple[GivenMemory, ...]
     others: int
     gone: int
     today: date
+    turn: TurnKind = TurnKind.ASK
+    chunks: tuple[Chunk, ...] = ()
+    chunks_gone: int = 0
+    picture: bool = False
 
     @property
-    def nothing(self) -> bool:
+    def no_memories(self) -> bool:
         """Whether the answer was given no memory at all."""
         return not self.memories and not self.others and not self.gone
 
@@ -49,13 +58,17 @@ class WhyLast(Request[Why | None]):
 
 
 async def explain(parts: Parts, user_id: str, privacy: Privacy, request: WhyLast) -> Why | None:
-    """Answer `WhyLast` for the user of this level. Other people's memories are counted, never shown."""
+    """Answer `WhyLast` for the user of this level. Other people's memories are counted, never shown.
+
+    Parts of documents are those of the room that is asked in: no other room's are ever given to an answer there.
+    """
     room_id = request.conversation.room_id
     async with parts.store.transaction() as tables:
         given = await tables.journal.last_given(room_id, request.thread_root, user_id)
         if given is None:
             return None
         found = await tables.memories.get(_ids(given))
+        chunks = await tables.documents.chunks(given.chunks) if given.chunks else ()
     settings = parts.settings.memory(room_id)
     mine = View(request.conversation, settings, privacy, request.heard)
     ours = View(request.conversation, settings, heard=request.heard)
@@ -65,7 +78,16 @@ async def explain(parts: Parts, user_id: str, privacy: Privacy, request: WhyLast
         if memory.scope_id == (room_id if _is_room(memory) else user_id)
     )
     gone = len(_ids(given)) - len(found)
-    return Why(shown, len(found) - len(shown), gone, parts.clock.today())
+    return Why(
+        memories=shown,
+        others=len(found) - len(shown),
+        gone=gone,
+        today=parts.clock.today(),
+        turn=given.turn,
+        chunks=chunks,
+        chunks_gone=len(given.chunks) - len(chunks),
+        picture=given.picture,
+    )
 
 
 def _ids(given: Given) -> tuple[int, ...]:

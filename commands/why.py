@@ -1,4 +1,4 @@
-"""`!why`: which memories the last answer to the caller was given."""
+"""`!why`: what the last answer to the caller was given: memories, parts of documents, a picture."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from actors.why import GivenMemory, Why, WhyLast
 from commands.order import Handlers, Order
 from commands.values import ShowWhy
-from memory.types import Memory, ScopeKind, Source
+from memory.documents import Chunk
+from memory.types import Memory, ScopeKind, Source, TurnKind
 from texts.catalogue import Speaker
 from texts.markdown import escape
 
@@ -19,6 +20,12 @@ _BY = {  # ids of texts
     Source.COMMAND: "why-by-command",
     Source.IMPORT: "why-by-import",
     Source.MERGE: "why-by-merge",
+}
+_KINDS = {  # ids of texts
+    TurnKind.CODE: "why-code",
+    TurnKind.VERSE: "why-verse",
+    TurnKind.DRAW: "why-draw",
+    TurnKind.STORY: "why-story",
 }
 
 
@@ -33,8 +40,22 @@ async def show(command: ShowWhy, order: Order) -> str:
 
 
 def _parts(say: Speaker, why: Why, room_id: str) -> Iterator[str]:
-    """Yield the paragraphs. Documents have no place yet: none are searched."""
-    if why.nothing:
+    """Yield the paragraphs: the kind where it is no ordinary answer, memories, documents, pictures."""
+    if why.turn in _KINDS:
+        yield say(_KINDS[why.turn])
+    if why.turn.remembers:
+        yield from _memories(say, why, room_id)
+    if why.chunks:
+        yield say("why-documents", n=len(why.chunks))
+        yield "\n".join(f"- {_part(say, chunk)}" for chunk in why.chunks)
+    if why.chunks_gone:
+        yield say("why-documents-gone", n=why.chunks_gone)
+    if why.picture:
+        yield say("why-picture")
+
+
+def _memories(say: Speaker, why: Why, room_id: str) -> Iterator[str]:
+    if why.no_memories:
         yield say("why-nothing")
         return
     if all(each.recalled for each in why.memories) and (why.memories or not why.others):
@@ -48,6 +69,16 @@ def _parts(say: Speaker, why: Why, room_id: str) -> Iterator[str]:
         yield say("why-others" if why.memories else "why-others-alone", n=why.others)
     if why.gone:
         yield say("why-gone", n=why.gone)
+
+
+def _part(say: Speaker, chunk: Chunk) -> str:
+    return say(
+        "why-part",
+        id=str(chunk.document_id),
+        title=escape(chunk.title),
+        number=str(chunk.number),
+        total=str(chunk.total),
+    )
 
 
 def _line(say: Speaker, given: GivenMemory, why: Why, room_id: str) -> str:
