@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 QUICK = (0.0005, 0.001, 0.002, 0.003, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2.0)  # seconds
+IN_BETWEEN = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 120.0)
 SLOW = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 120.0)
 
 
@@ -75,6 +76,14 @@ TABLE = (
     Metric("davenport_embedding_seconds", "histogram", "How long one call of the embedder took."),
     Metric("davenport_embedded_texts_total", "counter", "Texts that were embedded."),
     Metric("davenport_embedding_errors_total", "counter", "Calls of the embedder that failed (D7)."),
+    Metric(
+        "davenport_media_jobs_total",
+        "counter",
+        "Work on pictures and documents: svg (a drawing checked and made a picture), picture (one that came in), "
+        "document, paint (by draw.provider); outcome: done, refused (the file is not as it must be) or failed.",
+        ("job", "outcome"),
+    ),
+    Metric("davenport_media_seconds", "histogram", "How long such work took.", ("job",), IN_BETWEEN),
     Metric(
         "davenport_outbox_sends_total",
         "counter",

@@ -99,6 +99,11 @@ class PrometheusMetrics:
         """Count a call of the embedder that failed."""
         self._count("davenport_embedding_errors_total", 1)
 
+    def media_job(self, job: str, outcome: str, seconds: float) -> None:
+        """Count a job on a picture or document, and note how long it took."""
+        self._count("davenport_media_jobs_total", 1, job, outcome)
+        self._observe("davenport_media_seconds", seconds, job)
+
     async def page(self, panel: Panel) -> bytes:
         """Return the page for Prometheus, gauges as they stand now. Raises StorageError."""
         rows, oldest = await panel.outbox()

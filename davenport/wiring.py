@@ -24,6 +24,7 @@ from davenport.bot import Bot
 from davenport.clock import SystemClock
 from davenport.day import DayTurn, Keeping
 from davenport.in_force import InForce
+from davenport.measured_media import MeasuredMedia
 from davenport.metrics import MeasuredEmbedder, MeasuredModel, PrometheusMetrics
 from davenport.overrides import ChatSettings
 from davenport.panel import Panel
@@ -108,7 +109,7 @@ async def opened(
                 settings=source,
                 dispatcher=dispatcher,
                 clock=clock,
-                media=MediaJobs(),
+                media=MeasuredMedia(MediaJobs(), metrics),
                 chunk_indexes=FaissIndexes(settings.limits.index_mb * 1_000_000),
                 metrics=metrics,
                 spending=spending,
