@@ -13,7 +13,7 @@ from matrix.client import Client
 from matrix.crypto import Decryptor, KeyMissing
 from matrix.errors import MALFORMED, Rejected
 from matrix.http import Json, endpoint
-from matrix.translate import media_kind
+from matrix.translate import is_redacted, media_kind
 from memory.errors import Refused
 from memory.media import Attachment, MediaKind
 
@@ -40,6 +40,8 @@ class Media:
         """
         try:
             raw = await self._client.request("GET", endpoint("rooms", room_id, "event", event_id))
+            if is_redacted(raw) or raw.get("room_id", room_id) != room_id:
+                return None
             content, kind = self._content(room_id, raw)
             if kind is None or kind not in kinds:
                 return None
@@ -48,7 +50,7 @@ class Media:
             data = await self._download(address, most_bytes)
             if encrypted is not None:
                 data = _decrypted(data, encrypted)
-            return Attachment(*_described(content), data, kind=kind)
+            return Attachment(*_described(content), data, kind=kind, sender=str(raw["sender"]))
         except Rejected as error:
             if not error.permanent:
                 raise

@@ -24,7 +24,7 @@ from memory.events import Echo, Incoming, IncomingKind, Undecryptable
 log = logging.getLogger(__name__)
 
 _REMEMBERED_SENDERS = 10_000
-_OF_INTEREST = frozenset({"m.room.message", "m.room.redaction", "m.room.encrypted"})
+_OF_INTEREST = frozenset({"m.room.message", "m.sticker", "m.room.redaction", "m.room.encrypted"})
 
 
 @dataclass(slots=True)

@@ -18,6 +18,7 @@ _MEDIA = {
     "m.file": MediaKind.FILE,
 }
 _READ_TYPES = frozenset({"m.text", "m.emote"})
+_MESSAGES = frozenset({"m.room.message", "m.sticker"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class RoomView:
 
 
 def read(raw: Mapping[str, Any], room: RoomView) -> Incoming | None:
-    """Return a message, edit or redaction of someone else; None for anything that is no concern of the bot.
+    """Return a message, file, edit or redaction of someone else; None for anything that is no concern of the bot.
 
     Raises one of MALFORMED when fields are missing or of the wrong type.
     """
@@ -43,15 +44,16 @@ def read(raw: Mapping[str, Any], room: RoomView) -> Incoming | None:
         return None
     if raw["type"] == "m.room.redaction":
         return _redaction(raw, room)
-    if raw["type"] != "m.room.message":
+    if raw["type"] not in _MESSAGES:
         return None
     content = _mapping(raw["content"])
     relation = _mapping(content.get("m.relates_to") or {})
     if relation.get("rel_type") == "m.replace":
         return _edit(raw, content, relation, room)
-    if content.get("msgtype") not in _READ_TYPES:
+    media = media_kind(raw["type"], content)
+    if media is None and content.get("msgtype") not in _READ_TYPES:
         return None
-    return _message(_event(raw, room, IncomingKind.MESSAGE), content, relation, room)
+    return _message(_event(raw, room, IncomingKind.MESSAGE), content, relation, room, media)
 
 
 def media_kind(event_type: str, content: Mapping[str, Any]) -> MediaKind | None:
@@ -109,7 +111,15 @@ def _event(raw: Mapping[str, Any], room: RoomView, kind: IncomingKind) -> Incomi
     )
 
 
-def _message(incoming: Incoming, content: Mapping[str, Any], relation: Mapping[str, Any], room: RoomView) -> Incoming:
+def _message(
+    incoming: Incoming,
+    content: Mapping[str, Any],
+    relation: Mapping[str, Any],
+    room: RoomView,
+    media: MediaKind | None = None,
+) -> Incoming:
+    if media is not None:
+        content = _captioned(content, media)
     body = _text(content["body"])
     addressing = address(content, without_fallback(body, relation), room.me)
     thread = relation.get("event_id") if relation.get("rel_type") == "m.thread" else None
@@ -122,17 +132,30 @@ def _message(incoming: Incoming, content: Mapping[str, Any], relation: Mapping[s
         for_others=addressing.for_others,
         thread_root=None if thread is None else _text(thread),
         reply_to=None if reply is None or relation.get("is_falling_back") is True else _text(reply),
+        media=media,
     )
+
+
+def _captioned(content: Mapping[str, Any], media: MediaKind) -> Mapping[str, Any]:
+    """Return the content of a file with its caption for a body, "" where there is none.
+
+    Only a body that stands beside another `filename` is a caption; else it names the file, or describes a sticker.
+    """
+    name = content.get("filename")
+    if media is not MediaKind.STICKER and isinstance(name, str) and _text(content["body"]) != name:
+        return content
+    return {**content, "body": "", "formatted_body": None}
 
 
 def _edit(
     raw: Mapping[str, Any], content: Mapping[str, Any], relation: Mapping[str, Any], room: RoomView
 ) -> Incoming | None:
     new = _mapping(content["m.new_content"])
-    if new.get("msgtype") not in _READ_TYPES:
+    media = media_kind(raw["type"], new)
+    if media is None and new.get("msgtype") not in _READ_TYPES:
         return None
-    incoming = _message(_event(raw, room, IncomingKind.EDIT), new, {}, room)
-    return replace(incoming, target=_text(relation["event_id"]))
+    incoming = _message(_event(raw, room, IncomingKind.EDIT), new, {}, room, media)
+    return replace(incoming, target=_text(relation["event_id"]), media=None)  # the file is that of the target
 
 
 def _redaction(raw: Mapping[str, Any], room: RoomView) -> Incoming:

@@ -15,6 +15,11 @@ class MediaKind(StrEnum):
     FILE = "file"
     STICKER = "sticker"
 
+    @property
+    def shown(self) -> bool:
+        """Whether the model can be shown it: pictures, of which stickers are some."""
+        return self in {MediaKind.IMAGE, MediaKind.STICKER}
+
 
 @dataclass(frozen=True, slots=True)
 class PictureInfo:
@@ -39,7 +44,7 @@ class Attachment:
     """A file: its name, its media type and what is in it.
 
     picture: set where it is to be shown as a picture; alt: what is to be seen in it, for those who do not see it.
-    kind: as what it came in, None for one on its way out.
+    kind, sender: as what and from whom it came in; None and "" for one on its way out.
     """
 
     name: str
@@ -48,3 +53,4 @@ class Attachment:
     picture: PictureInfo | None = None
     alt: str = ""
     kind: MediaKind | None = None
+    sender: str = ""
