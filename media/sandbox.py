@@ -1,0 +1,129 @@
+"""Starts a process for one job, hands it the file and takes its answer; whatever happens, no process stays behind."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from media.worker import TOO_COSTLY, Job, Json
+from memory.errors import MediaFailed, Refused
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 2
+_ROOT = str(Path(__file__).resolve().parents[1])
+# The very package that runs here: -I keeps folders of chance and the environment's wishes out of the path.
+_START = "import sys; sys.path.insert(0, sys.argv.pop(1)); from media.worker import main; main()"
+_NEEDED = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")  # where some systems keep what Python itself is made of
+_COMPLAINT_BYTES = 20_000  # a traceback of the program's own, from before the file was read
+_HEAD_BYTES = 1_000_000
+_PIECE = 65_536
+
+
+class Sandbox:
+    """Runs jobs, `at_once` at one time; the others wait their turn."""
+
+    def __init__(self, at_once: int = AT_ONCE) -> None:
+        """Each job may take its own share of memory, so `at_once` bounds what they take together."""
+        self._free = asyncio.Semaphore(at_once)
+
+    async def run(self, job: Job, arguments: Mapping[str, Any], data: bytes) -> tuple[Json, bytes]:
+        """Return what a job answers: values, and the bytes it made. arguments: what JSON can say.
+
+        Raises Refused: the job's own, or file-too-costly where it wanted too much time or memory or took its process
+        down; MediaFailed where the process could not be had or met a fault of the program's own.
+        """
+        async with self._free:
+            head, made = await _talk(job, json.dumps(dict(arguments)).encode() + b"\n" + data)
+        if text_id := head.get("refused"):
+            raise Refused(text_id, **head["values"])
+        if "broken" in head:
+            raise MediaFailed(f"the job {job.module} met {head['broken']}")
+        return head["result"], made
+
+
+async def _talk(job: Job, request: bytes) -> tuple[Json, bytes]:
+    process = await _started(job)
+    try:
+        async with asyncio.timeout(job.wall_seconds):
+            _, answer, complaint = await asyncio.gather(
+                _give(process.stdin, request),
+                _take(process.stdout, job.most_bytes + _HEAD_BYTES),
+                _take(process.stderr, _COMPLAINT_BYTES),
+            )
+            code = await process.wait()
+    except (TimeoutError, _TooMuch):
+        log.info("the job %s was ended: it took too long or made too much", job.module)
+        raise Refused("file-too-costly") from None
+    finally:
+        await _buried(process)
+    if code < 0 or code == TOO_COSTLY:
+        log.info("the job %s ended itself with %d", job.module, code)
+        raise Refused("file-too-costly")
+    if code != 0:
+        raise MediaFailed(f"the process for {job.module} ended with {code}: {complaint.decode(errors='replace')}")
+    head, _, made = answer.partition(b"\n")
+    parsed: Json = json.loads(head)
+    return parsed, made
+
+
+async def _started(job: Job) -> Process:
+    """Start the process, apart from the terminal, so that an interrupted bot may still finish what has begun."""
+    try:
+        return await asyncio.create_subprocess_exec(
+            *(sys.executable, "-I", "-X", "utf8", "-c", _START, _ROOT, json.dumps(asdict(job))),
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            cwd="/",
+            env={key: os.environ[key] for key in _NEEDED if key in os.environ},
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise MediaFailed(f"no process could be started for {job.module}: {error}") from error
+
+
+async def _give(stream: asyncio.StreamWriter | None, request: bytes) -> None:
+    """Write the request to its end; a process that does not want it tells why by how it ends."""
+    if stream is not None:
+        with suppress(BrokenPipeError, ConnectionResetError):
+            stream.write(request)
+            await stream.drain()
+        stream.close()
+
+
+async def _take(stream: asyncio.StreamReader | None, most: int) -> bytes:
+    """Read to the end; raises _TooMuch at the first byte over `most`."""
+    taken = bytearray()
+    while stream is not None and (chunk := await stream.read(_PIECE)):
+        taken += chunk
+        if len(taken) > most:
+            raise _TooMuch
+    return bytes(taken)
+
+
+async def _buried(process: Process) -> None:
+    """Kill the process where it still runs, and wait for its end.
+
+    What it wrote is read away: a pipe that nobody reads would keep asyncio from noticing the end.
+    """
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            process.kill()
+    for stream in (process.stdout, process.stderr):
+        while stream is not None and await stream.read(_PIECE):
+            pass
+    await process.wait()
+
+
+class _TooMuch(Exception):
+    """More was made than is taken."""
