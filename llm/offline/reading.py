@@ -11,7 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from llm.offline.api import JsonObject
+from memory.kinds import INSTRUCTIONS
 from memory.text import Fenced, unfence
+from memory.types import TurnKind
 
 _LINE = re.compile(r"^\[(\d+)\](?: \([^)]*\))? (.+)$", re.MULTILINE)
 EXTRACTION_FIELDS = frozenset({"new_facts", "reinforced"})
@@ -45,9 +47,20 @@ class CleanupInput:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a document: the document's title, which of its parts ("2 of 5"), and what it says."""
+
+    title: str
+    part: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class ReplyInput:
     """What a reply request shows: who said what last, what is remembered, and what may be called.
 
+    kind: of the turn, ASK for all without a word of their own. documents: parts, best first. pictures: how many are
+    shown with the message.
     results: what tool calls just answered, as (arguments, result text, is_error). calls: how many went before.
     """
 
@@ -58,6 +71,9 @@ class ReplyInput:
     tools: frozenset[str]
     results: tuple[tuple[JsonObject, str, bool], ...]
     calls: int
+    kind: TurnKind = TurnKind.ASK
+    documents: tuple[Part, ...] = ()
+    pictures: int = 0
 
 
 def is_extraction(body: JsonObject) -> bool:
@@ -110,7 +126,19 @@ def read_reply(body: JsonObject) -> ReplyInput:
         tools=frozenset(tool["name"] for tool in body.get("tools", ()) if choice != "none"),
         results=results,
         calls=sum(block["type"] == "tool_use" for _, content in turns for block in _blocks(content)),
+        kind=_kind(beside),
+        documents=tuple(
+            Part(each.attributes.get("title", ""), each.attributes.get("part", ""), each.text)
+            for each in unfence("document", beside)
+        ),
+        pictures=sum(block["type"] == "image" for block in _blocks(last_user)),
     )
+
+
+def _kind(beside: str) -> TurnKind:
+    """Return the kind of a turn by what the operator says of it beside the last message."""
+    told = {each.text for each in unfence("turn", beside)}
+    return next((kind for kind, text in INSTRUCTIONS.items() if text in told), TurnKind.ASK)
 
 
 def _blocks(content: str | list[JsonObject]) -> list[JsonObject]:

@@ -6,7 +6,7 @@ A statement is thanked for; whether it is kept is not known here, since what is 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from llm.offline.api import Answered, text_block, tool_use_block
@@ -14,9 +14,11 @@ from llm.offline.english import is_english
 from llm.offline.facts import facts_of
 from llm.offline.forgetting import asked_to_forget, ids_to_forget
 from llm.offline.german import is_german
+from llm.offline.kinds import code_answer, document_answer, picture_answer, scene_answer
 from llm.offline.reading import Line, ReplyInput
 from llm.offline.sameness import related_words
 from memory.text import MAX_CHARACTERS, blank, clean
+from memory.types import TurnKind
 
 SAVE_TOOL = "save_memory"
 FORGET_TOOL = "forget_memory"
@@ -91,7 +93,10 @@ _TEXTS = {
 
 def reply(request: ReplyInput) -> Answered:
     """Answer a message: call a tool where that was asked for, else tell what is remembered."""
-    texts = _TEXTS[language_of(request.said)]
+    language = language_of(request.said)
+    texts = _TEXTS[language]
+    if request.kind is TurnKind.VERSE:  # what characters say is neither saved nor forgotten
+        return _say(scene_answer(request.said, language, texts.nature))
     if request.results:
         return _say("\n\n".join(_outcome(texts, request, *result) for result in request.results))
     if SAVE_TOOL in request.tools and (facts := facts_to_save(request.said)):
@@ -103,7 +108,9 @@ def reply(request: ReplyInput) -> Answered:
         return Answered(tuple(calls), "tool_use")
     if FORGET_TOOL in request.tools and (what := asked_to_forget(request.said[:_READ])):
         return _forget(texts, request, what)
-    return _say(_plain(texts, request))
+    if request.kind is TurnKind.CODE:
+        return _say(code_answer(request.said, language, texts.nature))
+    return _say("\n\n".join(_paragraphs(texts, request, language)))
 
 
 def language_of(text: str) -> str:
@@ -155,6 +162,16 @@ def _outcome(texts: _Phrases, request: ReplyInput, arguments: dict[str, object],
 
 def _say(text: str) -> Answered:
     return Answered((text_block(text),))
+
+
+def _paragraphs(texts: _Phrases, request: ReplyInput, language: str) -> Iterator[str]:
+    """Yield what there is to say of a picture, from documents and from memory; of the last where there is no other."""
+    if request.pictures:
+        yield picture_answer(language, texts.nature)
+    if request.documents:
+        yield document_answer(request.documents[0], request.said, language, texts.nature)
+    if not (request.pictures or request.documents) or request.recalled or facts_of(request.said[:_READ]):
+        yield _plain(texts, request)
 
 
 def _plain(texts: _Phrases, request: ReplyInput) -> str:

@@ -19,6 +19,7 @@ from llm.offline.brain import OfflineServer
 from llm.settings import LlmSettings
 from llm.tools import FORGET_MEMORY, SAVE_MEMORY, forget_memory_arguments, save_memory_arguments
 from memory.contents import choose
+from memory.documents import Chunk
 from memory.model import Prompt, ToolCall, ToolResult
 from memory.prompt import build_prompt
 from memory.types import (
@@ -31,6 +32,7 @@ from memory.types import (
     Persona,
     ScopeKind,
     Source,
+    TurnKind,
     WindowEntry,
 )
 
@@ -59,7 +61,7 @@ def memory(number: int, text: str) -> Memory:
     )
 
 
-def prompt(said: str, *memories: Memory, recalled: tuple[Memory, ...] = ()) -> Prompt:
+def prompt(said: str, *memories: Memory, recalled: tuple[Memory, ...] = (), **beside: Any) -> Prompt:
     return build_prompt(
         persona=Persona(),
         contents=choose(
@@ -71,6 +73,7 @@ def prompt(said: str, *memories: Memory, recalled: tuple[Memory, ...] = ()) -> P
         history=[],
         message=WindowEntry("$1", "@anna:hs", said, NOW),
         today=NOW.date(),
+        **beside,
     )
 
 
@@ -200,6 +203,62 @@ async def test_many_at_once_and_long_messages_are_answered() -> None:
         texts = ["I have a cat. " * 4_000, *["Hello"] * 10]
         replies = await asyncio.gather(*(model.reply(prompt(text), (), no_tool) for text in texts))
     assert all(reply.text for reply in replies)
+
+
+@pytest.mark.parametrize(
+    ("said", "fence", "lines", "told"),
+    [
+        ("fizzbuzz please", "```python\n", 2, "by heart (offline rules, not a language model)."),
+        ("Schreib mir das Spiel des Lebens in Rust", "```python\n", 40, "nur in Python"),
+        ("the primes below 100", "```python\n", 8, "not a language model"),
+        (
+            "a web server in rust, with tests",
+            "```rust\n// asked for: a web server in rust, with tests\n",
+            4,
+            "no program",
+        ),
+        ("how do I sort in C? */ x --", "```c\n/* asked for: how do I sort in C? / x – */\n", 6, "no program"),
+        ("", "```python\n# asked for: \n", 2, "not a language model"),
+    ],
+)
+async def test_code_is_one_known_by_heart_or_none_and_says_so(said: str, fence: str, lines: int, told: str) -> None:
+    async with offline_model() as model:
+        answer = (await model.reply(prompt(said, kind=TurnKind.CODE), (), no_tool)).text
+    assert fence in answer and told in answer
+    code = answer.split("```")[1]
+    assert code.count("\n") - 1 >= lines
+
+
+async def test_in_a_scene_it_plays_along_and_saves_nothing_p16() -> None:
+    async with offline_model() as model:
+        one, two, german = [
+            (await model.reply(prompt(said, kind=TurnKind.VERSE), [SAVE_MEMORY, FORGET_MEMORY], no_tool)).text
+            for said in ("Remember that I have two *dragons*!", "I open the door", "Ich öffne die Tür und bin müde")
+        ]
+    assert "“Remember that I have two dragons !”" in one
+    assert "I open the door" in two
+    assert all("not a language model" in each for each in (one, two)) and "kein Sprachmodell" in german
+
+
+def part(number: int, title: str, text: str) -> Chunk:
+    return Chunk(number, 1, title, number, 5, text)
+
+
+async def test_a_document_is_quoted_by_its_best_sentence_and_named() -> None:
+    parts = [
+        part(2, "House rules", "No shoes inside.\nQuiet hours begin at ten. Guests\nare welcome."),
+        part(1, "Menu", "Quiet soup on Mondays."),
+    ]
+    async with offline_model() as model:
+        answer = await model.reply(prompt("When do the quiet hours begin?", chunks=parts), (), no_tool)
+        both = await model.reply(
+            prompt("When do the quiet hours begin?", recalled=(memory(9, "Loves quiet"),), chunks=parts), (), no_tool
+        )
+        told = await model.reply(prompt("Ich habe zwei Hunde.", chunks=parts), (), no_tool)
+    quote = "In “House rules”, part 2 of 5, it says: “Quiet hours begin at ten.” (offline rules, not a language model)"
+    assert answer.text == quote
+    assert both.text.startswith(f"{quote}\n\n") and "Loves quiet" in both.text
+    assert "In „House rules“, Teil 2 von 5" in told.text and "Danke" in told.text
 
 
 # --- what the API refuses -----------------------------------------------------------------------------------------
