@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from actors.drawing import DrawRunner
 from actors.parts import Parts
 from actors.runtime import ActorSystem
 from actors.turn import TurnRunner
@@ -15,6 +16,7 @@ class Runners:
     def __init__(self, parts: Parts, system: ActorSystem) -> None:
         remembering = TurnRunner(parts, system)
         self._by_kind: dict[TurnKind, Runner] = {kind: remembering for kind in TurnKind if kind.remembers}
+        self._by_kind[TurnKind.DRAW] = DrawRunner(parts, system)
 
     async def run(self, turn: Turn) -> Answered | None:
         """Answer a turn by the runner of its kind; see Runner."""

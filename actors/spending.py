@@ -102,9 +102,14 @@ class Spending:
             for usage in recorded.usages:
                 self._sums[usage.model] = _sum(self._sums.get(usage.model, Usage(usage.model)), usage)
 
-    async def of_reply(self, tables: Tables, event: Incoming, usages: Iterable[Usage], at: datetime) -> Recorded:
-        """Record what a reply cost, answered or failed, in the transaction that ends its turn."""
-        return await self._record(tables, (event.event_id, event.sender, event.room_id, "reply"), usages, at)
+    async def of_reply(
+        self, tables: Tables, event: Incoming, usages: Iterable[Usage], at: datetime, purpose: str = "reply"
+    ) -> Recorded:
+        """Record what a reply cost, answered or failed, in the transaction that ends its turn.
+
+        purpose: another than "reply" for what is asked apart from a conversation: "draw", "story".
+        """
+        return await self._record(tables, (event.event_id, event.sender, event.room_id, purpose), usages, at)
 
     async def of_extraction(
         self, tables: Tables, exchange: Exchange, usages: Iterable[Usage], at: datetime

@@ -77,6 +77,10 @@ class ModelAnswerInvalid(ModelError):
     """The model answered, but not in the shape that was asked for (P17)."""
 
 
+class PaintingFailed(ModelError):
+    """The server that paints gave no usable picture; its causes are those of a model."""
+
+
 class MediaFailed(DavenportError):
     """No picture or document could be worked on: the process for it could not be had, or it broke."""
 

@@ -20,7 +20,14 @@ ROOT = Path(__file__).parents[3]
 # davenport/ speaks to operators, llm/ and memory/{kinds,persona,prompt}.py to the model, index/ and storage/ to nobody;
 # person.py and probe.py are clients of their own.
 PEOPLE = ("actors", "commands", "matrix", "media", "memory")
-NOT_TO_PEOPLE = {"memory/kinds.py", "memory/prompt.py", "memory/persona.py", "matrix/person.py", "matrix/probe.py"}
+NOT_TO_PEOPLE = {
+    "memory/drawing.py",
+    "memory/kinds.py",
+    "memory/prompt.py",
+    "memory/persona.py",
+    "matrix/person.py",
+    "matrix/probe.py",
+}
 # Words that are not said: what they begin with, by module.
 NOT_SAID = {
     "actors/embedding.py": ("A short text, to learn whether the model answers",),
