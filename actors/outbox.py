@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_exponential_jitter
@@ -13,6 +14,7 @@ from actors.actor import Actor
 from actors.messages import Flush
 from actors.parts import Parts
 from actors.runtime import Context
+from actors.store import Tables
 from actors.tracing import following
 from memory.errors import MatrixError
 from memory.events import OutboxRow
@@ -53,8 +55,8 @@ class _Refused:
 class OutboxActor(Actor):
     """Sends what is pending for one room. Rows are stored before this actor hears of them.
 
-    A row's file is uploaded first, and where it lies is stored before the event is sent: a repeated transaction id
-    never stands for two files.
+    Which event an edit replaces is put in when its turn comes, since it is not known before. A row's file is uploaded
+    first, and where it lies is stored before the event is sent: a repeated transaction id never stands for two files.
     """
 
     def __init__(self, context: Context, parts: Parts) -> None:
@@ -93,7 +95,7 @@ class OutboxActor(Actor):
         if self._sending:
             return
         async with self._store.transaction() as tables:
-            row = await tables.outbox.first(self.context.address.name)
+            row = await _ready(tables, self.context.address.name)
         if row is not None:
             self._sending = True
             self.context.spawn(self._send(row))
@@ -131,6 +133,23 @@ class OutboxActor(Actor):
         async with self._store.transaction() as tables:
             await tables.outbox.failed(row.txn_id, reason)
         await self._next()
+
+
+async def _ready(tables: Tables, room_id: str) -> OutboxRow | None:
+    """Return the row that is to be sent next, whole; an edit of what was never sent is dropped, not said anew."""
+    while (row := await tables.outbox.first(room_id)) is not None and row.edits is not None:
+        replaced = await tables.outbox.event_of(row.edits)
+        if replaced is not None:
+            return replace(row, content=replacing(row.content, replaced))
+        log.warning("an edit on account of %s is dropped: what it would replace was not sent", row.event_id)
+        await tables.outbox.failed(row.txn_id, "what it edits was not sent")
+    return row
+
+
+def replacing(content: str, event_id: str) -> str:
+    """Return the content (JSON) of an edit with the event that it replaces."""
+    relation = {"rel_type": "m.replace", "event_id": event_id}
+    return json.dumps({**json.loads(content), "m.relates_to": relation}, ensure_ascii=False)
 
 
 def _retrying(again: Callable[[RetryCallState], None]) -> AsyncRetrying:

@@ -51,6 +51,10 @@ class JournalTable(Protocol):
         """Return one entry, or None."""
         ...
 
+    async def redacted(self, room_id: str, event_id: str, since: str) -> bool:
+        """Whether a redaction of an event, journalled or not, came into its room after the event `since` did."""
+        ...
+
     async def unfinished(self, *, room_id: str | None = None, sender: str | None = None) -> tuple[JournalEntry, ...]:
         """Return entries in `received` or `answered`, of one room or one sender where named, in order of arrival."""
         ...
@@ -105,12 +109,19 @@ class JournalTable(Protocol):
     async def retract(self, event_id: str) -> None:
         """Blank the texts of an event that was redacted or edited, keep its id. It is not worked on any more.
 
-        What waited for its key or its turn is `ignored`, what was answered is `learned`.
+        What waited for its key or its turn is `ignored`, what was answered is `learned`. Results of effects go too.
         """
         ...
 
+    async def lose_media(self, event_id: str) -> None:
+        """Note that an event holds no file any more: it was redacted."""
+        ...
+
     async def retract_answer(self, event_id: str) -> None:
-        """Blank the answer to an event, which then leaves the window; nothing is learned from it any more."""
+        """Blank the answer to an event, which then leaves the window; nothing is learned from it any more.
+
+        One that is still being given, as a story is, goes no further. Results of effects go too.
+        """
         ...
 
     async def lately(self, span: int) -> tuple[str, ...]:
@@ -136,7 +147,10 @@ class OutboxTable(Protocol):
     """Events on their way to the homeserver."""
 
     async def add(self, rows: Sequence[OutboxRow]) -> None:
-        """Store rows; one whose txn_id is already there is left alone."""
+        """Store rows; one whose txn_id is already there is left alone.
+
+        One that edits an earlier row takes the place of unsent edits of that row.
+        """
         ...
 
     async def pending(self, room_id: str | None = None) -> tuple[OutboxRow, ...]:
@@ -171,6 +185,10 @@ class OutboxTable(Protocol):
         """Return the event that one of the bot's own answers, both of this room; None when it is not known."""
         ...
 
+    async def picture(self, sent_event_id: str, room_id: str) -> tuple[str, bool] | None:
+        """Return which event one of the bot's own in a room answers, and whether it is a picture; None: not known."""
+        ...
+
     async def prune(self, before: datetime) -> int:
         """Delete rows created before this moment that were sent or failed; return how many.
 
@@ -188,6 +206,10 @@ class EffectTable(Protocol):
 
     async def record(self, event_id: str, call: int, result: str) -> None:
         """Record a result, in the transaction of the effect itself."""
+        ...
+
+    async def drop(self, event_id: str) -> None:
+        """Delete the results of an event that is not worked on any more."""
         ...
 
     async def prune(self, before: datetime) -> int:

@@ -21,6 +21,9 @@ from memory.media import Attachment
 BUDGET = 40_000
 """Bytes of an event's content as JSON. The limit of a whole event is 65,536, and encryption adds a third."""
 
+CAPTION_CHARACTERS = 2000
+"""Of a picture: far within the budget, whatever they are, and more than one reads under a picture."""
+
 _BLOCKS = "blockquote caption details div h1 h2 h3 h4 h5 h6 hr li ol p pre summary table tbody td th thead tr ul"
 _INLINE = "a b br code del em i s span strong sub sup u"
 _TAGS = set(f"{_BLOCKS} {_INLINE}".split())
@@ -36,10 +39,13 @@ def render(answer: Answer) -> tuple[str, ...]:
 
     A file's is the last, still without where the file lies. Every part answers the same event, in its thread where
     there is one, and mentions the recipient and nobody else. What is said to the whole room is no reply and mentions
-    nobody.
+    nobody. An edit is one event, still without which one it replaces; what is over the limit is left out.
     """
-    pieces = split(_sendable(answer.markdown), lambda markdown: _encoded_size(_content(markdown, answer)), BUDGET)
+    budget = BUDGET if answer.edits is None else BUDGET // 2  # an edit holds its content twice
+    pieces = split(_sendable(answer.markdown), lambda markdown: _encoded_size(_content(markdown, answer)), budget)
     contents = [_content(piece.markdown, answer) for piece in pieces if piece.text.strip()]
+    if answer.edits is not None:
+        contents = [_edit(content) for content in contents[:1]]
     if answer.attachment is not None:
         contents.append(_file(answer.attachment, answer))
     return tuple(json.dumps(content, ensure_ascii=False) for content in contents)
@@ -100,14 +106,23 @@ def _content(markdown: str, answer: Answer) -> dict[str, Any]:
     return content
 
 
+def _edit(content: dict[str, Any]) -> dict[str, Any]:
+    """Return a content as what replaces an earlier one: mentions nobody anew, and beside it as text for old clients."""
+    new = {key: value for key, value in content.items() if key != "m.relates_to"}
+    shown: dict[str, Any] = {key: f"* {new[key]}" for key in ("body", "formatted_body") if key in new}
+    return {**new, **shown, "m.mentions": {}, "m.new_content": new}
+
+
 def _file(attachment: Attachment, answer: Answer) -> dict[str, Any]:
-    return {
-        "msgtype": "m.file",
-        "body": attachment.name,
-        "filename": attachment.name,
-        "info": {"mimetype": attachment.media_type, "size": len(attachment.data)},
-        **_relations(answer),
-    }
+    """Return the content of a file, or of a picture, which has what is to be seen in it as its caption."""
+    info: dict[str, Any] = {"mimetype": attachment.media_type, "size": len(attachment.data)}
+    file = {"filename": attachment.name, "info": info, **_relations(answer)}
+    picture = attachment.picture
+    if picture is None:
+        return {"msgtype": "m.file", "body": attachment.name, **file}
+    info |= {"w": picture.width, "h": picture.height, "xyz.amorgan.blurhash": picture.blurhash}
+    alt = _sendable(attachment.alt).strip()[:CAPTION_CHARACTERS]
+    return {"msgtype": "m.image", "body": alt or attachment.name, **file}
 
 
 def _relations(answer: Answer) -> dict[str, Any]:

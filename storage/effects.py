@@ -32,6 +32,10 @@ class EffectRows:
             "INSERT INTO effects (event_id, call, result) VALUES (?, ?, ?)", event_id, call, storable(result)
         )
 
+    async def drop(self, event_id: str) -> None:
+        """Delete the results of an event that is not worked on any more."""
+        await self._sql.run("DELETE FROM effects WHERE event_id = ?", event_id)
+
     async def prune(self, before: datetime) -> int:
         """Delete results of finished events that arrived before this moment; return how many."""
         return await self._sql.changed(_PRUNE, time_text(before))

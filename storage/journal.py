@@ -10,6 +10,7 @@ from memory.errors import StorageError
 from memory.events import Incoming, JournalEntry, JournalState, SyncBatch, Undecryptable
 from memory.types import Given, Recall, TurnKind
 from storage.codec import read_time, storable, time_text
+from storage.effects import EffectRows
 from storage.entries import COLUMNS, decode, decode_all, encode, encode_waiting, write_recall
 from storage.given import NOTHING_GIVEN, read_given, write_given
 from storage.rooms import RoomRows
@@ -57,6 +58,12 @@ _LAST_GIVEN = """
 SELECT given, turn FROM journal WHERE sender = ? AND room_id = ? AND thread_root IS ? AND given IS NOT NULL
 ORDER BY seq DESC LIMIT 1
 """
+_REDACTED = """
+SELECT EXISTS (
+    SELECT 1 FROM journal WHERE room_id = ? AND seq > coalesce((SELECT seq FROM journal WHERE event_id = ?), 0)
+    AND kind = 'redaction' AND target = ?
+)
+"""
 _WELCOMED = """
 SELECT 1 FROM journal
 WHERE room_id = ? AND kind = 'joined' AND state = 'learned' AND received_at >= ? AND event_id <> ?
@@ -68,7 +75,8 @@ UPDATE journal SET body = '', text = '', said = NULL, answer = NULL, given = NUL
 WHERE event_id = ?
 """
 _RETRACT_ANSWER = """
-UPDATE journal SET answer = NULL, given = NULL, state = CASE state WHEN 'answered' THEN 'learned' ELSE state END
+UPDATE journal SET answer = NULL, given = NULL,
+    state = CASE WHEN state IN ('received', 'answered') THEN 'learned' ELSE state END
 WHERE event_id = ?
 """
 _LATELY = """
@@ -141,6 +149,11 @@ class JournalRows:
         row = await self._sql.row(f"{_SELECT} WHERE event_id = ?", event_id)
         return None if row is None else decode(row)
 
+    async def redacted(self, room_id: str, event_id: str, since: str) -> bool:
+        """Whether a redaction of an event, journalled or not, came into its room after the event `since` did."""
+        ((found,),) = await self._sql.rows(_REDACTED, room_id, since, event_id)
+        return bool(found)
+
     async def unfinished(self, *, room_id: str | None = None, sender: str | None = None) -> tuple[JournalEntry, ...]:
         """Return entries in `received` or `answered`, of one room or one sender where named, in order of arrival."""
         return decode_all(await self._sql.rows(_UNFINISHED, room_id, sender))
@@ -207,13 +220,22 @@ class JournalRows:
     async def retract(self, event_id: str) -> None:
         """Blank the texts of an event that was redacted or edited, keep its id. It is not worked on any more.
 
-        What waited for its key or its turn is `ignored`, what was answered is `learned`.
+        What waited for its key or its turn is `ignored`, what was answered is `learned`. Results of effects go too.
         """
         await self._sql.run(_RETRACT, event_id)
+        await EffectRows(self._sql).drop(event_id)
+
+    async def lose_media(self, event_id: str) -> None:
+        """Note that an event holds no file any more: it was redacted."""
+        await self._sql.run("UPDATE journal SET media = NULL WHERE event_id = ?", event_id)
 
     async def retract_answer(self, event_id: str) -> None:
-        """Blank the answer to an event, which then leaves the window; nothing is learned from it any more."""
+        """Blank the answer to an event, which then leaves the window; nothing is learned from it any more.
+
+        One that is still being given, as a story is, goes no further. Results of effects go too.
+        """
         await self._sql.run(_RETRACT_ANSWER, event_id)
+        await EffectRows(self._sql).drop(event_id)
 
     async def lately(self, span: int) -> tuple[str, ...]:
         """Return the rooms and users of the answered among the last `span` events, those used last first."""

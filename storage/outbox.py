@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -29,6 +30,11 @@ _ANSWERS = """
 SELECT event_id FROM outbox WHERE sent_event_id = ? AND room_id = ?
 AND NOT EXISTS (SELECT 1 FROM journal WHERE journal.event_id = outbox.event_id AND journal.room_id <> outbox.room_id)
 """
+# Of edits that wait, only the newest matters: a slow homeserver does not get them all.
+_SUPERSEDE = """
+UPDATE outbox SET content = '{}', failure = 'superseded'
+WHERE room_id = ? AND edits = ? AND seq < ? AND sent_event_id IS NULL AND failure IS NULL
+"""
 _RETRACT = """
 UPDATE outbox SET content = '{}', failure = CASE WHEN sent_event_id IS NULL THEN 'redacted' ELSE failure END
 WHERE event_id = ?
@@ -47,14 +53,21 @@ class OutboxRows:
         self._files = AttachmentRows(sql)
 
     async def add(self, rows: Sequence[OutboxRow]) -> None:
-        """Store rows; one whose txn_id is already there is left alone."""
-        if all(row.attachment is None for row in rows):
+        """Store rows; one whose txn_id is already there is left alone.
+
+        One that edits an earlier row takes the place of unsent edits of that row.
+        """
+        if all(row.attachment is None and row.edits is None for row in rows):
             await self._sql.many(_ADD, [_encode(row) for row in rows])
             return
         for row in rows:  # one at a time: a row that was there keeps its file, or has sent it
             added = await self._sql.row(f"{_ADD} RETURNING seq", *_encode(row))
-            if added is not None and row.attachment is not None:
+            if added is None:
+                continue
+            if row.attachment is not None:
                 await self._files.add(row.txn_id, row.attachment)
+            if row.edits is not None:
+                await self._sql.run(_SUPERSEDE, row.room_id, row.edits, added[0])
 
     async def first(self, room_id: str) -> OutboxRow | None:
         """Return the row of a room that is to be sent next, with its attachment; None: there is none."""
@@ -100,6 +113,13 @@ class OutboxRows:
         """Return the event that one of the bot's own answers, both of this room; None when it is not known."""
         row = await self._sql.row(_ANSWERS, sent_event_id, room_id)
         return None if row is None else str(row[0])
+
+    async def picture(self, sent_event_id: str, room_id: str) -> tuple[str, bool] | None:
+        """Return which event one of the bot's own in a room answers, and whether it is a picture; None: not known."""
+        row = await self._sql.row(
+            "SELECT event_id, content FROM outbox WHERE sent_event_id = ? AND room_id = ?", sent_event_id, room_id
+        )
+        return None if row is None else (str(row[0]), json.loads(row[1]).get("msgtype") == "m.image")
 
     async def prune(self, before: datetime) -> int:
         """Delete rows created before this moment that were sent or failed; return how many.

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from actors import outbox
+from actors.actor import Address
+from actors.answers import rows_of
+from actors.messages import Flush
 from memory.errors import MatrixError
-from memory.events import Echo, SyncBatch
-from tests.actors.conftest import ROOM, Bot
+from memory.events import Answer, Echo, OutboxRow, SyncBatch
+from tests.actors.conftest import JUNO, ROOM, Bot
 
 
 @pytest.fixture(autouse=True)
@@ -88,3 +92,71 @@ async def test_old_rows_and_those_of_another_device_are_looked_for_first(bot: Bo
     await bot.settle()
     assert bot.matrix.looked_for == [row.txn_id]
     assert len(bot.matrix.sent) == (0 if found else 1)
+
+
+def edited(bot: Bot) -> list[tuple[str, object]]:
+    """What the edits said, each with what it replaces."""
+    found = [(str(content["body"]), content.get("m.relates_to")) for _, _, content in bot.matrix.sent]
+    return [(body, relation) for body, relation in found if relation is not None]
+
+
+async def line_and_edits(bot: Bot, *edits: str, line: str = "thinking") -> OutboxRow:
+    """Store a line and edits of it, each in a transaction of its own, and let the outbox go at them."""
+    said = Answer(ROOM, "$asked", JUNO, line, notice=True)
+    [row] = await rows_of(bot.parts, said, "status")
+    rows = [row]
+    for text in edits:
+        rows += await rows_of(bot.parts, replace(said, markdown=text, edits=row.txn_id), f"status {text}")
+    for each in rows:
+        async with bot.store.transaction() as tables:
+            await tables.outbox.add([each])
+    await bot.system.tell(Address("outbox", ROOM), Flush())
+    await bot.settle()
+    return row
+
+
+async def test_an_edit_names_the_event_that_its_row_became(bot: Bot) -> None:
+    row = await line_and_edits(bot, "part 1")
+    assert bot.matrix.bodies() == ["thinking", "part 1"]
+    assert edited(bot) == [("part 1", {"rel_type": "m.replace", "event_id": bot.matrix.by_txn[row.txn_id]})]
+    assert await pending(bot) == 0
+
+
+async def test_a_slow_homeserver_gets_only_the_newest_edit(bot: Bot) -> None:
+    bot.matrix.failures = [MatrixError("down")] * outbox.ATTEMPTS
+    await line_and_edits(bot, "part 1", "part 2", "done")
+    assert bot.matrix.bodies() == []
+    await bot.system.tell(Address("outbox", ROOM), Flush())
+    await bot.settle()
+    assert bot.matrix.bodies() == ["thinking", "done"]
+
+
+async def test_an_edit_of_what_was_refused_is_dropped_and_not_said_anew(bot: Bot) -> None:
+    bot.matrix.failures = [MatrixError("M_FORBIDDEN", permanent=True)]
+    await line_and_edits(bot, "part 1")
+    await bot.say("hello")
+    assert bot.matrix.bodies() == ["answer"]
+    assert await pending(bot) == 0
+    async with bot.store.transaction() as tables:
+        found = await tables.outbox._sql.rows("SELECT failure FROM outbox WHERE edits IS NOT NULL")  # type: ignore[attr-defined]
+    assert found == [("what it edits was not sent",)]
+
+
+@pytest.mark.parametrize("found", [True, False])
+async def test_an_edit_that_may_have_been_sent_is_looked_for_first(bot: Bot, found: bool) -> None:
+    row = await line_and_edits(bot)
+    bot.matrix.failures = [MatrixError("down")] * outbox.ATTEMPTS
+    said = Answer(ROOM, "$asked", JUNO, "part 1", notice=True, edits=row.txn_id)
+    [edit] = await rows_of(bot.parts, said, "status 1")
+    async with bot.store.transaction() as tables:
+        await tables.outbox.add([edit])
+    await bot.system.tell(Address("outbox", ROOM), Flush())
+    await bot.settle()
+    bot.clock.advance(timedelta(hours=21))
+    if found:
+        bot.matrix.findable[edit.txn_id] = "$there"
+    await bot.restart()
+    await bot.settle()
+    assert bot.matrix.looked_for == [edit.txn_id]
+    assert bot.matrix.bodies() == (["thinking"] if found else ["thinking", "part 1"])
+    assert await pending(bot) == 0

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from matrix.formatting import BUDGET, render, to_html, to_text
 from matrix.splitting import split
 from memory.events import Answer
-from memory.media import Attachment
+from memory.media import Attachment, PictureInfo
 
 ALICE = "@alice:example.org"
 
@@ -202,3 +202,54 @@ def test_a_file_follows_the_words_and_answers_as_they_do() -> None:
     [alone] = render(Answer("!direct", "$asked", None, "", attachment=file))
     assert json.loads(alone)["m.mentions"] == {}
     assert "m.relates_to" not in json.loads(alone), "the event is of another room"
+
+
+def test_an_edit_replaces_its_content_whole_and_mentions_nobody_anew() -> None:
+    [said] = contents("**Part 2** of 5", thread_root="$root", notice=True)
+    [content] = contents("**Part 2** of 5", thread_root="$root", notice=True, edits="dvp-status")
+    relation = said.pop("m.relates_to")
+    assert relation["rel_type"] == "m.thread"
+    assert content["m.new_content"] == said
+    assert said["m.mentions"] == {"user_ids": [ALICE]}
+    assert content["m.mentions"] == {}
+    assert content["body"] == "* **Part 2** of 5"
+    assert content["formatted_body"] == "* <strong>Part 2</strong> of 5"
+    assert "m.relates_to" not in content, "which event it replaces is known when it is sent"
+
+
+def test_an_edit_is_one_event_within_the_limit() -> None:
+    long = "word " * 20_000
+    [content] = contents(long, edits="dvp-status")
+    assert len(json.dumps(content)) <= BUDGET + 1_000
+    assert contents(" ", edits="dvp-status") == []
+
+
+def picture(alt: str) -> Attachment:
+    return Attachment("drawing.png", "image/png", b"\x89PNG", picture=PictureInfo(1024, 576, "LEHV6nWB2yk8"), alt=alt)
+
+
+def test_a_picture_has_its_alternative_text_as_caption_its_size_and_a_blurred_preview() -> None:
+    [content] = contents("", attachment=picture("A cat on the *moon* @room"), thread_root="$root")
+    relation = content.pop("m.relates_to")
+    assert (relation["rel_type"], relation["event_id"]) == ("m.thread", "$root")
+    assert relation["m.in_reply_to"] == {"event_id": "$asked"}
+    assert content == {
+        "msgtype": "m.image",
+        "body": "A cat on the *moon* @room",
+        "filename": "drawing.png",
+        "info": {"mimetype": "image/png", "size": 4, "w": 1024, "h": 576, "xyz.amorgan.blurhash": "LEHV6nWB2yk8"},
+        "m.mentions": {"user_ids": [ALICE]},
+    }
+
+
+@pytest.mark.parametrize("alt", ["", "  \n "])
+def test_a_picture_without_alternative_text_is_called_by_its_name(alt: str) -> None:
+    [content] = contents("", attachment=picture(alt))
+    assert content["body"] == content["filename"] == "drawing.png"
+
+
+@pytest.mark.parametrize("character", ["x", "\U0001f600", "\x01", "\ud800"])
+def test_a_caption_of_any_length_fits_into_an_event(character: str) -> None:
+    [content] = contents("", attachment=picture(character * 50_000))
+    assert len(json.dumps(content)) <= BUDGET
+    assert content["body"].encode()

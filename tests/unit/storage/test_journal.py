@@ -302,6 +302,27 @@ async def test_a_retracted_event_keeps_its_id_but_no_text_and_is_done(database: 
     assert "Mochi" not in repr(rows)
 
 
+async def test_what_is_taken_back_keeps_no_results_of_effects(database: Database) -> None:
+    asked, answered, other = (build.incoming() for _ in range(3))
+    await record(database, asked, answered, other)
+    async with database.transaction() as tables:
+        for event in (asked, answered, other):
+            await tables.effects.record(event.event_id, 0, "a story about Mochi")
+        await tables.journal.retract(asked.event_id)
+        await tables.journal.retract_answer(answered.event_id)
+        left = [await tables.effects.recorded(event.event_id, 0) for event in (asked, answered, other)]
+    assert left == [None, None, "a story about Mochi"]
+
+
+async def test_an_answer_taken_back_while_it_is_given_goes_no_further(database: Database) -> None:
+    event = build.incoming()
+    await record(database, event)
+    async with database.transaction() as tables:
+        await tables.journal.retract_answer(event.event_id)
+        assert await tables.journal.unfinished() == ()
+    assert (await get(database, event.event_id)).state is JournalState.LEARNED
+
+
 async def test_a_retracted_event_that_waits_for_its_key_waits_no_more(database: Database) -> None:
     waiting = build.undecryptable()
     await record(database, undecryptable=(waiting,))

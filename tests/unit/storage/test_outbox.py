@@ -36,6 +36,25 @@ async def test_a_transaction_id_is_there_once_whatever_is_added_later(database: 
         assert await tables.outbox.pending() == ()
 
 
+async def test_a_newer_edit_takes_the_place_of_unsent_ones_of_the_same_row(database: Database) -> None:
+    line, other = build.outbox_row(), build.outbox_row()
+    edits = [build.outbox_row(edits=line.txn_id, content=f'{{"body": "{number}"}}') for number in range(4)]
+    elsewhere = build.outbox_row(edits=other.txn_id)
+    async with database.transaction() as tables:
+        await tables.outbox.add([line, other, elsewhere, edits[0]])
+        await tables.outbox.sent(edits[0].txn_id, "$edit0")
+        await tables.outbox.add([edits[1]])
+        await tables.outbox.add([edits[2]])
+        assert await tables.outbox.pending() == (line, other, elsewhere, edits[2])
+        await tables.outbox.add([edits[3], replace(edits[1], content="again")])
+        assert await tables.outbox.pending() == (line, other, elsewhere, edits[3]), "one added again replaces nothing"
+        # It was on its way when it was superseded, and the homeserver took it.
+        await tables.outbox.sent(edits[1].txn_id, "$edit1")
+        found = await tables.outbox._sql.rows("SELECT txn_id, failure FROM outbox WHERE failure IS NOT NULL")
+        assert await tables.outbox.event_of(edits[1].txn_id) == "$edit1"
+    assert found == [(edits[2].txn_id, "superseded")]
+
+
 async def test_pending_rows_are_those_neither_sent_nor_failed(database: Database) -> None:
     rows = [build.outbox_row(room_id=room) for room in (build.ROOM, build.OTHER_ROOM) for _ in range(3)]
     async with database.transaction() as tables:

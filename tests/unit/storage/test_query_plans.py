@@ -52,6 +52,14 @@ async def scans(database: Database, statements: list[str]) -> list[str]:
     return [step for step in await plan(database, statements) if step.startswith("SCAN") and not _SMALL.match(step)]
 
 
+async def test_an_edit_on_its_way_scans_no_table(database: Database) -> None:
+    async with traced(database) as statements, database.transaction() as tables:
+        await tables.outbox.add([build.outbox_row(edits="txn")])
+        await tables.outbox.event_of("txn")
+        await tables.effects.drop("$e")
+    assert await scans(database, statements) == []
+
+
 async def test_no_hot_statement_scans_a_table(database: Database) -> None:
     event, late = build.incoming(), build.undecryptable()
     async with traced(database) as statements, database.transaction() as tables:
