@@ -15,6 +15,7 @@ from memory.media import Attachment, MediaKind, Picture
 from memory.model import Prompt, Reply, ToolCall, ToolResult, ToolSpec, Usage
 from memory.quota import CommandQuota
 from memory.settings import ContextSettings, KindSettings, MemorySettings
+from memory.story import StoryPlan, StoryRequest
 from memory.types import (
     Extraction,
     ExtractionRequest,
@@ -74,12 +75,13 @@ class SettingsSource(Protocol):
 
 
 TurnOutcome = Literal["answered", "failed", "error"]
-Stage = Literal["embed", "score", "settle", "prompt", "own", "store"]
+Stage = Literal["embed", "score", "documents", "settle", "prompt", "own", "store"]
 PassOutcome = Literal["applied", "failed", "dropped", "skipped"]
 CleanupOutcome = Literal["applied", "nothing", "rejected", "failed", "dropped"]
 Change = Literal["promoted", "saved", "recalled", "deleted", "forgotten", "embedded"]
 SendOutcome = Literal["sent", "retried", "kept", "refused"]
 QuotaKind = Literal["user", "room"]
+DocumentChange = Literal["added", "deleted"]
 
 
 class Metrics(Protocol):
@@ -109,6 +111,10 @@ class Metrics(Protocol):
 
     def send(self, outcome: SendOutcome) -> None:
         """Count an attempt to send: taken, to be tried again, kept for later or refused for good."""
+        ...
+
+    def documents(self, change: DocumentChange, count: int) -> None:
+        """Count documents of rooms that were added, or deleted by a person or with their file."""
         ...
 
     def quota(self, command: str, kind: QuotaKind, *, enforced: bool) -> None:
@@ -206,6 +212,10 @@ class Model(Protocol):
         """Ask what of a group is redundant or overlaps (P14). Raises ModelError, ModelAnswerInvalid."""
         ...
 
+    async def plan_story(self, request: StoryRequest) -> tuple[StoryPlan, Usage]:
+        """Ask for the plan of a story, within the request's limits. Raises ModelError, ModelAnswerInvalid."""
+        ...
+
 
 class Media(Protocol):
     """Reads and makes pictures and documents, each in a process of its own with little memory, time and no files.
@@ -231,7 +241,10 @@ class Painter(Protocol):
     """A model elsewhere that paints pictures."""
 
     async def paint(self, description: str) -> bytes:
-        """Return a picture as it came, to be checked by Media.picture. Raises ModelError."""
+        """Return a picture as it came, to be checked by Media.picture.
+
+        Raises Refused where it will not paint that, ModelError.
+        """
         ...
 
 

@@ -33,7 +33,7 @@ TABLE = (
     Metric(
         "davenport_model_calls_total",
         "counter",
-        "Calls the model answered, by purpose (reply, extraction or cleanup) and model.",
+        "Calls the model answered, by purpose (reply, extraction, cleanup, or story for its plan) and model.",
         ("purpose", "model"),
     ),
     Metric(
@@ -73,6 +73,7 @@ TABLE = (
         "gauge",
         "Memories still to be embedded with the model in use (D17); -1 before the first count and without an embedder.",
     ),
+    Metric("davenport_documents_total", "counter", "Documents of rooms that were added or deleted.", ("change",)),
     Metric("davenport_embedding_seconds", "histogram", "How long one call of the embedder took."),
     Metric("davenport_embedded_texts_total", "counter", "Texts that were embedded."),
     Metric("davenport_embedding_errors_total", "counter", "Calls of the embedder that failed (D7)."),

@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from actors.ports import (
     Change,
     CleanupOutcome,
+    DocumentChange,
     Embedder,
     Model,
     PassOutcome,
@@ -27,6 +28,7 @@ from davenport.panel import Panel
 from memory.cleanup import CleanupAnswer, CleanupGroup
 from memory.errors import EmbeddingError, ModelError
 from memory.model import Prompt, Reply, ToolSpec, Usage
+from memory.story import StoryPlan, StoryRequest
 from memory.types import Extraction, ExtractionRequest, TurnKind
 
 ACTOR_KINDS = ("room", "user", "outbox")
@@ -67,6 +69,10 @@ class PrometheusMetrics:
     def send(self, outcome: SendOutcome) -> None:
         """Count an attempt to send."""
         self._count("davenport_outbox_sends_total", 1, outcome)
+
+    def documents(self, change: DocumentChange, count: int) -> None:
+        """Count documents that came or went."""
+        self._count("davenport_documents_total", count, change)
 
     def quota(self, command: str, kind: QuotaKind, *, enforced: bool) -> None:
         """Count a try over a quota."""
@@ -173,6 +179,17 @@ class MeasuredModel:
             raise
         self._metrics.asked("cleanup", perf_counter() - began, (usage,))
         return answer, usage
+
+    async def plan_story(self, request: StoryRequest) -> tuple[StoryPlan, Usage]:
+        """Pass on, and count. Raises ModelError."""
+        began = perf_counter()
+        try:
+            plan, usage = await self._model.plan_story(request)
+        except ModelError as error:
+            self._metrics.model_failed("story", error)
+            raise
+        self._metrics.asked("story", perf_counter() - began, (usage,))
+        return plan, usage
 
 
 class MeasuredEmbedder:

@@ -34,11 +34,14 @@ from llm.cleanup import cleanup_of, cleanup_prompt
 from llm.cleanup import output_format as cleanup_format
 from llm.extraction import extraction_of, extraction_prompt, output_format
 from llm.settings import LlmSettings
+from llm.story import output_format as plan_format
+from llm.story import plan_of, plan_prompt
 from llm.stream import Spent, whole
 from llm.wire import assistant_turn, messages_of, system_of, text_of, tool_result, tools_of, usage_of
 from memory.cleanup import CleanupAnswer, CleanupGroup
 from memory.errors import ModelAnswerInvalid, ModelError, ModelKeyMissing
 from memory.model import Prompt, Reply, ToolCall, ToolResult, ToolSpec, Usage
+from memory.story import StoryPlan, StoryRequest
 from memory.types import Extraction, ExtractionRequest
 
 CONNECT_SECONDS = 10.0
@@ -63,7 +66,9 @@ async def _always() -> None:
 
 
 class AnthropicModel:
-    """Asks the model for replies, extractions and cleanups. Every failure is a ModelError; nothing partial is returned.
+    """Asks the model for replies, extractions, cleanups and plans of stories.
+
+    Every failure is a ModelError; nothing partial is returned.
 
     `breaker` guards each call: while it is open, ModelPaused is raised at once and nothing is sent.
     """
@@ -156,12 +161,17 @@ class AnthropicModel:
         """Ask what of a group is redundant or overlaps (P14). Raises ModelError, ModelAnswerInvalid."""
         return await self._structured(cleanup_prompt(group), cleanup_format(), cleanup_of)
 
+    async def plan_story(self, request: StoryRequest) -> tuple[StoryPlan, Usage]:
+        """Ask for the plan of a story the model that will tell it. Raises ModelError, ModelAnswerInvalid."""
+        model, read = self._settings.assistant_model, partial(plan_of, request=request)
+        return await self._structured(plan_prompt(request), plan_format(), read, model)
+
     async def _structured(
-        self, prompt: Prompt, form: JSONOutputFormatParam, read: Callable[[str], T]
+        self, prompt: Prompt, form: JSONOutputFormatParam, read: Callable[[str], T], model: str | None = None
     ) -> tuple[T, Usage]:
-        """Ask the memory model for an answer of a schema and read it."""
+        """Ask a model, the memory model unless another is named, for an answer of a schema and read it."""
         _check_size(prompt)
-        model = self._settings.extraction_model
+        model = model or self._settings.extraction_model
         message = await self._call(model, prompt, messages_of(prompt), output_config={"format": form})
         usage = usage_of(message, model)
         try:
@@ -227,7 +237,8 @@ class _Turn:
         if not self._texts:
             raise ModelError("the answer has no text")
         text = "\n\n".join(self._texts)
-        return Reply(text + CUT_NOTE if stop_reason in _CUT else text, tuple(self.usage))
+        cut = stop_reason in _CUT
+        return Reply(text + CUT_NOTE if cut else text, tuple(self.usage), cut)
 
     async def run_tools(self, message: Message) -> None:
         """Run the tools an answer asks for, one after the other, and append both turns."""

@@ -8,7 +8,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from memory.cleanup import CleanupAnswer, CleanupGroup
 from memory.errors import ModelError
 from memory.model import Prompt, Reply, ToolCall, ToolResult, ToolSpec, Usage
+from memory.story import PartPlan, StoryPlan, StoryRequest
 from memory.types import Extraction, ExtractionRequest
+
+_ONE_PART = StoryPlan("A title", (PartPlan("A heading", "Something happens."),))
 
 ToolRunner = Callable[[ToolCall], Awaitable[ToolResult]]
 
@@ -24,6 +27,9 @@ class FakeModel:
         self.groups: list[CleanupGroup] = []
         self.tidier: Callable[[CleanupGroup], CleanupAnswer | ModelError] = lambda group: CleanupAnswer()
         self.cleanup_gate: asyncio.Event | None = None
+        self.story_requests: list[StoryRequest] = []
+        self.planner: Callable[[StoryRequest], StoryPlan | ModelError] = lambda request: _ONE_PART
+        self.plan_gate: asyncio.Event | None = None
         self.tool_calls: list[ToolCall] = []
         self.tool_results: list[ToolResult] = []
         self.gates: dict[str, asyncio.Event] = {}
@@ -61,3 +67,12 @@ class FakeModel:
         if isinstance(answer, ModelError):
             raise answer
         return answer, Usage("fake", input_tokens=7, output_tokens=3)
+
+    async def plan_story(self, request: StoryRequest) -> tuple[StoryPlan, Usage]:
+        self.story_requests.append(request)
+        if self.plan_gate is not None:
+            await self.plan_gate.wait()
+        plan = self.planner(request)
+        if isinstance(plan, ModelError):
+            raise plan
+        return plan, Usage("fake", input_tokens=8, output_tokens=4)

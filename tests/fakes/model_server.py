@@ -6,7 +6,7 @@
         assert server.requests[0].body["model"] == "…"
 
 A script is a list of steps, used up in order (then every further request is an error), or a function of the request.
-Without a script every reply is "Noted." and every extraction and cleanup empty.
+Without a script every reply is "Noted.", every extraction and cleanup empty, and every story of one part.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from llm.offline.reading import is_cleanup
 from llm.offline.server import MessagesServer
 from llm.offline.usage import PromptCache
 from llm.settings import LlmSettings
+from llm.story import SYSTEM_TEXT as PLAN_TEXT
 
 KINDS = {
     400: "invalid_request_error",
@@ -89,6 +90,13 @@ def tidied(drops: Sequence[tuple[int, int]] = (), merges: Sequence[tuple[Sequenc
     return say(json.dumps(answer, ensure_ascii=False))
 
 
+def planned(title: str, *parts: tuple[str, str, str]) -> Step:
+    """The plan of a story; each part as heading, summary and picture."""
+    keys = ("heading", "summary", "picture")
+    plan = {"title": title, "parts": [dict(zip(keys, part, strict=True)) for part in parts]}
+    return say(json.dumps(plan, ensure_ascii=False))
+
+
 def fail(status: int, message: str = "scripted", headers: dict[str, str] | None = None) -> Step:
     """An error status; retried at once by the SDK, as far as it retries this status."""
     return Step(fault=ApiFault(status, KINDS[status], message, {"retry-after-ms": "1", **(headers or {})}))
@@ -126,6 +134,7 @@ class ModelServer(MessagesServer):
         replies: Script | None = None,
         extractions: Script | None = None,
         cleanups: Script | None = None,
+        stories: Script | None = None,
         cache: PromptCache | None = None,
     ) -> None:
         super().__init__(self._answer, cache)
@@ -136,6 +145,7 @@ class ModelServer(MessagesServer):
         self._replies = _as_function(replies, say("Noted."))
         self._extractions = _as_function(extractions, extracted())
         self._cleanups = _as_function(cleanups, tidied())
+        self._stories = _as_function(stories, planned("A title", ("A heading", "Something happens.", "")))
 
     def settings(self, **changes: Any) -> LlmSettings:
         """Settings that lead here; by default no retries and 5 s for a call."""
@@ -167,6 +177,7 @@ class ModelServer(MessagesServer):
             script = self._replies
             if is_structured(request):
                 script = self._cleanups if is_cleanup(request.body) else self._extractions
+                script = self._stories if is_plan(request) else script
             step = script(request)
             if step.hold is not None:
                 await step.hold.wait()
@@ -202,7 +213,12 @@ def is_structured(request: Request) -> bool:
 
 
 def is_extraction(request: Request) -> bool:
-    return is_structured(request) and not is_cleanup(request.body)
+    return is_structured(request) and not is_cleanup(request.body) and not is_plan(request)
+
+
+def is_plan(request: Request) -> bool:
+    """Whether a request asks for the plan of a story."""
+    return is_structured(request) and request.body["system"][0]["text"] == PLAN_TEXT
 
 
 def _as_function(script: Script | None, default: Step) -> Callable[[Request], Step]:
