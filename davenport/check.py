@@ -15,6 +15,7 @@ from llm.probe import probe as probe_models
 from llm.settings import OFFLINE
 from matrix import probe
 from matrix.account import LOGIN_KEY
+from media.settings import OPENAI
 from memory.errors import DavenportError, EmbeddingError, MatrixError, SettingsError, StorageError
 from storage import inspect
 
@@ -31,7 +32,7 @@ class Finding:
 
 
 async def findings(config: Path, environ: Mapping[str, str] | None = None) -> AsyncIterator[Finding]:
-    """Yield what is to be said, in order: settings, homeserver, data folder, login, model, embedder.
+    """Yield what is to be said, in order: settings, homeserver, data folder, login, model, embedder, painter.
 
     `environ`: by default the process's.
     """
@@ -53,6 +54,8 @@ async def findings(config: Path, environ: Mapping[str, str] | None = None) -> As
     for part in (_data_and_login(settings, reachable=reachable), _model(settings), _embedder(settings)):
         async for finding in part:
             yield finding
+    if settings.draw.provider == OPENAI:
+        yield Finding(f"{settings.draw.model} was not tried: it would paint a picture (draw.provider)", fault=False)
 
 
 async def _data_and_login(settings: Settings, *, reachable: bool) -> AsyncIterator[Finding]:

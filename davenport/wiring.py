@@ -47,6 +47,7 @@ from matrix.direct_rooms import DirectRooms
 from matrix.gateway import Gateway
 from matrix.sender import Sender
 from media.jobs import MediaJobs
+from media.painter import build_painter
 from memory.types import Clock
 from storage import Database
 
@@ -91,13 +92,23 @@ async def opened(
         threshold = embedder.match_threshold if embedder is not None else None
         if embedder is not None:
             stack.push_async_callback(embedder.aclose)
+        painter = build_painter(settings.draw.painter())
+        if painter is not None:
+            stack.push_async_callback(painter.aclose)
         source = ConfiguredSettings(settings, embedder_threshold=threshold)
         system = panel.system = ActorSystem(
             {}, most=settings.limits.loaded_actors, idle_seconds=settings.limits.idle_minutes * 60
         )
         measured = None if embedder is None else MeasuredEmbedder(embedder, metrics)
+        media = MeasuredMedia(MediaJobs(), metrics)
         dispatcher = CommandDispatcher(
-            system, source, prefix=settings.matrix.command_prefix, config=chat, embedder=measured, files=sender
+            system,
+            source,
+            prefix=settings.matrix.command_prefix,
+            config=chat,
+            embedder=measured,
+            files=sender,
+            media=media,
         )
         parts = decorate(
             Parts(
@@ -109,10 +120,11 @@ async def opened(
                 settings=source,
                 dispatcher=dispatcher,
                 clock=clock,
-                media=MeasuredMedia(MediaJobs(), metrics),
+                media=media,
                 chunk_indexes=FaissIndexes(settings.limits.index_mb * 1_000_000),
                 metrics=metrics,
                 spending=spending,
+                painter=painter,
             )
         )
         system.factories = _factories(parts)

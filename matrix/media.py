@@ -65,7 +65,8 @@ class Media:
         """
         if not encrypted:
             media_type = str(content["info"]["mimetype"])
-            return {**content, "url": await self._client.upload(data, media_type, str(content["body"]))}
+            name = str(content.get("filename", content["body"]))  # the body of a picture is its caption
+            return {**content, "url": await self._client.upload(data, media_type, name)}
         ciphertext, keys = encrypt_attachment(data)
         return {**content, "file": {**keys, "url": await self._client.upload(ciphertext, _ENCRYPTED)}}
 

@@ -91,6 +91,9 @@ class FakeMatrix:
         if answer.attachment is None:
             return said
         file = {**content, "body": answer.attachment.name, "type": answer.attachment.media_type}
+        if answer.attachment.picture is not None:
+            info = answer.attachment.picture
+            file |= {"alt": answer.attachment.alt, "w": info.width, "h": info.height, "blurhash": info.blurhash}
         return (*said, json.dumps(file))
 
     def bodies(self, room_id: str | None = None) -> list[str]:

@@ -125,3 +125,15 @@ async def test_only_addresses_of_the_homeservers_media_are_followed(address: str
     with pytest.raises(Refused, match="file-unreadable"):
         await media(client).fetch(ROOM, "$1", 100, PICTURES)
     assert client.downloads == []
+
+
+@pytest.mark.parametrize(("named", "uploaded"), [({"filename": "drawing.png"}, "drawing.png"), ({}, "A cat.")])
+async def test_a_file_is_uploaded_by_its_name_and_not_by_its_caption(named: dict[str, Any], uploaded: str) -> None:
+    class Uploading:
+        async def upload(self, data: bytes, media_type: str, name: str = "") -> str:
+            assert (data, media_type, name) == (DATA, "image/png", uploaded)
+            return "mxc://example.org/put"
+
+    content = {"msgtype": "m.image", "body": "A cat.", "info": {"mimetype": "image/png"}, **named}
+    put = await Media(cast(Client, Uploading())).put(content, DATA, encrypted=False)
+    assert put == {**content, "url": "mxc://example.org/put"}

@@ -17,13 +17,14 @@ from memory.errors import DavenportError
 from texts.catalogue import sentences
 
 ROOT = Path(__file__).parents[3]
-# davenport/ speaks to operators, llm/ and memory/{kinds,persona,prompt}.py to the model, index/ and storage/ to nobody;
+# davenport/ speaks to operators, llm/ and memory/{kinds,persona,prompt,seeing}.py to the model, index/ and storage/ to nobody;
 # person.py and probe.py are clients of their own.
 PEOPLE = ("actors", "commands", "matrix", "media", "memory")
 NOT_TO_PEOPLE = {
     "memory/drawing.py",
     "memory/kinds.py",
     "memory/prompt.py",
+    "memory/seeing.py",
     "memory/persona.py",
     "matrix/person.py",
     "matrix/probe.py",
@@ -36,6 +37,7 @@ NOT_SAID = {
     "matrix/cross_signing.py": ("other clients may refuse",),  # for the log
     "media/sandbox.py": ("import sys",),  # what the new process runs
     "matrix/formatting.py": ("blockquote caption", "a b br"),  # names of tags
+    "media/painter.py": ("; check draw", "check draw"),  # for the log
 }
 ASKING = {"say", "Refused"}  # calls whose first argument is an id
 ALWAYS_KNOWN = {"prefix"}
