@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from media.landlock import forbid_files
 from memory.errors import Refused
 
 Json = dict[str, Any]
@@ -32,11 +33,11 @@ _LAST_DESCRIPTOR = 4_096  # far more than Python opens for its imports; the pare
 @dataclass(frozen=True, slots=True)
 class Job:
     """A kind of job. module: its function `work` (a Work) does it. Nothing can be imported later, codecs neither: the
-    module imports all that it will need.
+    module imports all that it will need. A renderer that reads its fonts when it comes to them names their paths in the
+    module's `READS`; one file may then be open at a time, and by Landlock, where the kernel has it, only of these.
 
     megabytes: above what the process has once everything is imported. cpu_seconds: of computing; wall_seconds: from its
     start to the end of its answer, on a machine that has other things to do too. most_bytes: of what is made.
-    descriptors: how many files may be open while it works; for a renderer that reads its fonts when it needs them.
     """
 
     module: str
@@ -44,19 +45,20 @@ class Job:
     cpu_seconds: int = 5
     wall_seconds: float = 20.0
     most_bytes: int = 16_000_000
-    descriptors: int = 0
 
 
 def main() -> NoReturn:
     """Do the job that stands on the command line as JSON; ends the process."""
     job = Job(**json.loads(sys.argv[1]))
-    work: Work = importlib.import_module(job.module).work
+    module = importlib.import_module(job.module)
+    work: Work = module.work
+    reads: tuple[str, ...] = getattr(module, "READS", ())
     answer = _answer_aside()
     _limit(job)
     try:
         arguments = json.loads(sys.stdin.buffer.readline())
         data = sys.stdin.buffer.read()
-        _close_the_door(job.descriptors)
+        _close_the_door(reads)
         head, made = _outcome(work, arguments, data)
         _write(answer, json.dumps(head).encode() + b"\n")
         _write(answer, made)
@@ -114,16 +116,17 @@ def _set(name: str, value: int | None) -> None:
     resource.setrlimit(which, (value, value))
 
 
-def _close_the_door(descriptors: int) -> None:
-    """Let nothing be opened any more, neither file nor socket, but for `descriptors` at one time.
+def _close_the_door(reads: tuple[str, ...]) -> None:
+    """Let nothing be opened any more, neither file nor socket, but for one of `reads` at a time.
 
-    The limit is on the number that a new one would get, and 0 to 3 are taken.
+    The limit is on the number that a new descriptor would get, and 0 to 3 are taken.
     """
     nowhere = os.open(os.devnull, os.O_RDWR)
+    forbid_files(reads)
     for number in (0, 1, 2):
         os.dup2(nowhere, number)
     os.close(nowhere)
-    _set("RLIMIT_NOFILE", _ANSWER + 1 + descriptors)
+    _set("RLIMIT_NOFILE", _ANSWER + 1 + bool(reads))
 
 
 def _outcome(work: Work, arguments: Mapping[str, Any], data: bytes) -> tuple[Json, bytes]:

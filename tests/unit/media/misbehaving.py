@@ -55,6 +55,16 @@ def reach_out(_: bytes) -> tuple[Any, bytes]:
     }, b""
 
 
+def tamper(data: bytes) -> tuple[Any, bytes]:
+    """Do to a file what needs no descriptor; its path is the data."""
+    path = Path(data.decode())
+    return {
+        "rename": trial(lambda: path.rename(path.with_suffix(".gone"))),
+        "truncate": trial(lambda: os.truncate(path, 0)),
+        "remove": trial(path.unlink),
+    }, b""
+
+
 def limits(_: bytes) -> tuple[Any, bytes]:
     names = ("RLIMIT_AS", "RLIMIT_CPU", "RLIMIT_FSIZE", "RLIMIT_NPROC", "RLIMIT_CORE", "RLIMIT_NOFILE")
     return {name: resource.getrlimit(getattr(resource, name)) for name in names}, b""
@@ -142,7 +152,19 @@ def thread(_: bytes) -> tuple[Any, bytes]:
 ACTS: dict[str, Callable[[bytes], tuple[Any, bytes]]] = {
     act.__name__: act
     for act in (
-        *(reach_out, limits, surroundings, hoard, hoard_outside_python, compute, dawdle, recurse, flood, chatter),
+        *(
+            reach_out,
+            tamper,
+            limits,
+            surroundings,
+            hoard,
+            hoard_outside_python,
+            compute,
+            dawdle,
+            recurse,
+            flood,
+            chatter,
+        ),
         *(crash, leave, refuse, fail, panic, give_back, thread),
     )
 }

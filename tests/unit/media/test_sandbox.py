@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import os
-from errno import EMFILE
+from errno import EACCES, EMFILE
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from media.landlock import known_version
 from media.sandbox import Sandbox
 from media.worker import Job
 from memory.errors import MediaFailed, Refused
 
 JOB = Job("tests.unit.media.misbehaving", megabytes=128, cpu_seconds=1)
+DENIED = f"PermissionError {EACCES}"
 SECRET = b"the diary of Juno"
 
 
@@ -44,6 +46,23 @@ async def test_nothing_can_be_opened_while_a_file_is_worked_on() -> None:
     came_of = await act("reach_out")
     ways = ("read", "write", "socket", "pair", "pipe", "duplicate", "program", "import")
     assert came_of == dict.fromkeys(ways, f"OSError {EMFILE}")
+
+
+@pytest.mark.skipif(known_version() < 1, reason="this kernel has no Landlock")
+async def test_no_file_can_be_removed_nor_renamed(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    kept.write_bytes(b"here")
+    assert await act("tamper", str(kept).encode()) == dict.fromkeys(("rename", "truncate", "remove"), DENIED)
+    assert kept.read_bytes() == b"here"
+
+
+@pytest.mark.skipif(known_version() < 1, reason="this kernel has no Landlock")
+async def test_a_job_with_files_of_its_own_reads_no_others(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_bytes(SECRET)
+    came_of, _ = await Sandbox().run(Job("tests.unit.media.reading"), {}, str(other).encode())
+    too_many = f"OSError {EMFILE}"
+    assert came_of == {"own": "done", "other": DENIED, "again": "done", "both": too_many, "write": DENIED}
 
 
 async def test_the_limits_are_set_for_good() -> None:
