@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 
 from actors.actor import Work
-from actors.embedding import BATCH, embed_memories
+from actors.embedding import BATCH, embed_saved
 from actors.messages import Embedded, ListScore, Score
 from actors.parts import Parts
 from actors.ports import Vector
@@ -251,7 +251,7 @@ class Lists:
         waited = self._failed_at is None or self._parts.clock.now() - self._failed_at >= RETRY_AFTER
         if waited or at_once:
             self._embedding = True
-            self._spawn(embed_memories(embedder, missing[:BATCH]))
+            self._spawn(embed_saved(embedder, missing[:BATCH]))
 
     def _missing(self) -> list[Memory]:
         lacking = (memory for each in self.loaded for memory in each.without_vector)

@@ -6,7 +6,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter
 
-from actors.ports import Change, CleanupOutcome, Metrics, PassOutcome, QuotaKind, SendOutcome, Stage, TurnOutcome
+from actors.ports import (
+    Change,
+    CleanupOutcome,
+    DocumentChange,
+    Metrics,
+    PassOutcome,
+    QuotaKind,
+    SendOutcome,
+    Stage,
+    TurnOutcome,
+)
 from memory.types import TurnKind
 
 
@@ -29,6 +39,9 @@ class NoMetrics:
         """Do nothing."""
 
     def send(self, outcome: SendOutcome) -> None:
+        """Do nothing."""
+
+    def documents(self, change: DocumentChange, count: int) -> None:
         """Do nothing."""
 
     def quota(self, command: str, kind: QuotaKind, *, enforced: bool) -> None:

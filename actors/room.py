@@ -13,11 +13,11 @@ from actors.actor import Address
 from actors.answers import answering
 from actors.commanding import CommandRunner, members_of
 from actors.context_messages import ForgetContext, LeftContext, SetPersona
+from actors.documents import DocumentOwner
 from actors.gate import Gate
 from actors.kinds import Runners
 from actors.lanes import Job, Lanes, lane_of
 from actors.messages import Deliver, Flush, OpenWindow, TurnBegan, TurnOver, Wake
-from actors.owner import ListOwner
 from actors.parts import Parts
 from actors.passes import exchange_of
 from actors.privacy import forget_context, is_silent, said_before, set_persona, tell_rooms
@@ -28,9 +28,9 @@ from actors.turns import Answered, Turn
 from actors.typing_notice import TypingNotice
 from actors.welcome import welcome
 from actors.windows import Windows
+from actors.wordless import speaks
 from memory.errors import Stopping
 from memory.events import Incoming, IncomingKind, JournalEntry, JournalState, Recognised
-from memory.text import blank
 from memory.types import Exchange, ScopeKind, TurnKind
 
 log = logging.getLogger(__name__)
@@ -44,8 +44,8 @@ class _Done:
     answered: Answered | None = None
 
 
-class RoomActor(ListOwner):
-    """Owns a room's list, conversation windows and lanes."""
+class RoomActor(DocumentOwner):
+    """Owns a room's list, documents, conversation windows and lanes."""
 
     kind = ScopeKind.ROOM
 
@@ -58,7 +58,7 @@ class RoomActor(ListOwner):
         self._typing = TypingNotice(self.room_id, parts.matrix, context.spawn)
         self._lanes = Lanes()
         self._windows = Windows(self.room_id, parts)
-        self._taking_back = TakingBack(parts, context, self._windows)
+        self._taking_back = TakingBack(parts, context, self._windows, self.documents)
         self._persona = "default"
 
     async def load(self) -> None:
@@ -142,11 +142,11 @@ class RoomActor(ListOwner):
             await self._finish(entry, JournalState.FAILED)
 
     def _meaning(self, event: Incoming) -> Recognised | None:
-        """Read an event: a command, else a turn if it speaks to the bot (an empty text does only by a mention)."""
+        """Read an event: a command, else a turn if it speaks to the bot."""
         recognised = self.parts.dispatcher.recognise(event.text, meant=event.addressed or event.direct)
         if recognised is not None:
             return recognised
-        if event.addressed or ((event.direct or event.scene) and not blank(event.text)):
+        if speaks(event):
             return Recognised(turn=TurnKind.VERSE if event.scene else TurnKind.ASK, text=event.text)
         return None
 

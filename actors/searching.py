@@ -1,10 +1,14 @@
-"""The one search of a turn (D2): embed once, every list scores, the best three are merged, one transaction settles."""
+"""The one search of a turn (D2): embed once, every list scores, the best three are merged, one transaction settles.
+
+The room's documents are searched beside the lists with the same vector, also where memories are not (D13).
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from actors.actor import Address
 from actors.messages import ListScore, Score, Settled
@@ -12,14 +16,27 @@ from actors.metrics import timed
 from actors.parts import Parts
 from actors.ports import Vector
 from actors.runtime import ActorSystem
+from actors.searching_documents import DocumentSearch
 from actors.turns import Turn
 from memory import decay
+from memory.documents import Chunk
 from memory.errors import ActorFailed, EmbeddingError
 from memory.settings import MemorySettings
 from memory.types import Recall
 from memory.window import owners_today
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a turn is given. scores: of each list. recall: what its search found; None: there was none, or it failed
+    (D7). chunks: parts of the room's documents, best first.
+    """
+
+    scores: dict[Address, ListScore]
+    recall: Recall | None
+    chunks: tuple[Chunk, ...]
 
 
 class Search:
@@ -29,27 +46,32 @@ class Search:
         self._parts = parts
         self._system = system
         self._metrics = parts.metrics
+        self._documents = DocumentSearch(parts, system)
 
-    async def search(
-        self, turn: Turn, lists: Sequence[Address], settings: MemorySettings
-    ) -> tuple[dict[Address, ListScore], Recall | None]:
-        """Search once (D2) and settle; a turn whose search is already recorded only reads (a replay, D2)."""
+    async def search(self, turn: Turn, lists: Sequence[Address], settings: MemorySettings) -> Found:
+        """Search once (D2) and settle; a turn whose search is already recorded only reads (a replay, D2).
+
+        Documents count nothing, so that a replay searches them again.
+        """
         recorded = turn.entry.recall
-        vector = await self._vector(turn, settings) if recorded is None else None
+        compared = recorded is None and decay.searches(turn.said, settings)
+        vector = await self._vector(turn) if compared or await self._documents.possible(turn) else None
         with timed(self._metrics, "score"):
-            scores = await self.scores(turn, lists, settings, vector)
-        if recorded is None and vector is not None and not any(score.failed for score in scores.values()):
+            scores, chunks = await asyncio.gather(
+                self.scores(turn, lists, settings, vector if compared else None), self._documents.search(turn, vector)
+            )
+        if compared and vector is not None and not any(score.failed for score in scores.values()):
             with timed(self._metrics, "settle"):
                 recorded = await self._settle(turn, scores, settings)
             self._metrics.memories("recalled", len(recorded.recalled))
         else:
             async with self._parts.store.transaction() as tables:
                 await tables.journal.begin_turn(turn.entry.incoming.event_id, turn.persona.name, turn.said, turn.kind)
-        return scores, recorded
+        return Found(scores, recorded, chunks)
 
-    async def _vector(self, turn: Turn, settings: MemorySettings) -> Vector | None:
+    async def _vector(self, turn: Turn) -> Vector | None:
         embedder = self._parts.embedder
-        if embedder is None or not decay.searches(turn.said, settings):
+        if embedder is None:
             return None
         try:
             with timed(self._metrics, "embed"):

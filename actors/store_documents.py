@@ -21,6 +21,10 @@ class DocumentTable(Protocol):
         """Return a room's documents by id."""
         ...
 
+    async def any(self, room_id: str) -> bool:
+        """Whether a room has a document."""
+        ...
+
     async def of_event(self, room_id: str, event_id: str) -> Document | None:
         """Return the document made of the file of an event, or None."""
         ...
@@ -33,6 +37,14 @@ class DocumentTable(Protocol):
         """Return those of these chunks that exist, in the order of the ids."""
         ...
 
+    async def chunk_ids(self, document_id: int) -> tuple[int, ...]:
+        """Return the ids of a document's chunks in reading order."""
+        ...
+
+    async def texts(self, document_id: int) -> tuple[str, ...]:
+        """Return what a document says, chunk by chunk in reading order."""
+        ...
+
     async def put_vectors(self, model_id: str, vectors: Iterable[tuple[int, Vector]]) -> None:
         """Store vectors (float32[dim]) of one model by chunk id; those of other models go. A chunk may be gone."""
         ...
@@ -41,8 +53,10 @@ class DocumentTable(Protocol):
         """Return chunk ids and float32[n, dim] of a room's chunks that have a vector of this model, by id."""
         ...
 
-    async def lacking(self, room_id: str, model_id: str, dim: int | None, limit: int) -> tuple[Chunk, ...]:
-        """Return up to `limit` chunks of a room that have no vector of this model, by id (D17)."""
+    async def lacking(
+        self, room_id: str, model_id: str, dim: int | None, limit: int, after: int = 0
+    ) -> tuple[Chunk, ...]:
+        """Return up to `limit` chunks of a room, after an id, that have no vector of this model, by id (D17)."""
         ...
 
 
@@ -63,6 +77,10 @@ class SceneTable(Protocol):
 
     async def end(self, room_id: str, thread_root: str | None, user_id: str) -> datetime | None:
         """End a scene; return until when it would have gone on, None where there was none."""
+        ...
+
+    async def end_of(self, user_id: str) -> None:
+        """End every scene of a person."""
         ...
 
     async def prune(self, before: datetime) -> int:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from actors.actor import Address
-from actors.embedding import BATCH, PROBE, embed_memories
+from actors.embedding import BATCH, PROBE, embed_saved
 from actors.messages import Embedded
 from actors.parts import Parts
 from actors.ports import Embedder
@@ -136,7 +136,7 @@ class Sweep:
         """Embed and store one batch, and rest; return how many it were."""
         loop = asyncio.get_running_loop()
         begun = loop.time()
-        embedded = await embed_memories(embedder, memories)
+        embedded = await embed_saved(embedder, memories)
         if embedded.vectors:
             await self._store(embedder, memories, embedded)
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 from actors.actor import Address
+from actors.documents import DocumentDesk
 from actors.messages import Flush, TakenBack
 from actors.parts import Parts
 from actors.runtime import Context
@@ -18,18 +19,24 @@ log = logging.getLogger(__name__)
 class TakingBack:
     """The redactions and edits of one room. gone: the events taken back since the room's actor was loaded."""
 
-    def __init__(self, parts: Parts, context: Context, windows: Windows) -> None:
+    def __init__(self, parts: Parts, context: Context, windows: Windows, documents: DocumentDesk) -> None:
         self._parts = parts
         self._context = context
         self._windows = windows
+        self._documents = documents
         self.gone: set[str] = set()
 
     async def target(self, entry: JournalEntry) -> JournalEntry | None:
-        """Return the message that an edit or a redaction takes back; None: it takes back none, and is dealt with."""
+        """Return the message that an edit or a redaction takes back; None: it takes back none, and is dealt with.
+
+        A document goes with its file, whether or not the journal knows of the message that brought it.
+        """
         event = entry.incoming
         async with self._parts.store.transaction() as tables:
+            documents = await self._documents.take_back(tables, event)
             target = await tables.journal.get(event.target or "")
             answers = None if target is not None else await tables.outbox.answers(event.target or "", event.room_id)
+        self._documents.forgotten(documents)
         if answers is not None and event.kind is IncomingKind.REDACTION:
             await self._take_back_answer(entry, answers)
             return None
@@ -46,6 +53,7 @@ class TakingBack:
         async with self._parts.store.transaction() as tables:
             await tables.journal.retract(event_id)
             if entry.incoming.kind is IncomingKind.REDACTION:
+                await tables.journal.lose_media(event_id)
                 await tables.outbox.retract(event_id)
         await self._context.system.tell(Address("outbox", target.incoming.room_id), Flush())
         self._context.spawn(self._unlearn(entry, target))

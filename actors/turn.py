@@ -13,7 +13,10 @@ from datetime import datetime
 
 from actors.actor import Address
 from actors.answers import answering
+from actors.code_files import code_files
 from actors.confirming import Confirmation
+from actors.failures import sentence
+from actors.looking import Looking, Seen
 from actors.metrics import timed
 from actors.parts import Parts
 from actors.runtime import ActorSystem
@@ -22,7 +25,8 @@ from actors.tools import TOOLS, Toolbox
 from actors.turns import Answered, Turn
 from memory import decay
 from memory.contents import Contents, choose
-from memory.errors import BudgetSpent, ModelError, ModelKeyMissing, ModelPaused
+from memory.documents import Chunk
+from memory.errors import ModelError
 from memory.events import JournalState
 from memory.model import Prompt, Reply, Usage
 from memory.prompt import build_prompt
@@ -33,12 +37,6 @@ from memory.window import Window, authors, known_in, participants, present, with
 
 log = logging.getLogger(__name__)
 
-_TOLD: dict[type[ModelError], str] = {  # ids of texts
-    ModelKeyMissing: "model-key-missing",
-    ModelPaused: "model-paused",
-    BudgetSpent: "budget-spent",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
@@ -47,6 +45,14 @@ class _Prepared:
     prompt: Prompt
     contents: Contents
     searched: bool
+    seen: Seen
+    chunks: tuple[Chunk, ...]
+
+    @property
+    def given(self) -> Given:
+        """What of it `!why` tells."""
+        chunks = tuple(chunk.id for chunk in self.chunks)
+        return replace(self.contents.given, chunks=chunks, picture=bool(self.seen.images))
 
 
 class TurnRunner:
@@ -57,6 +63,7 @@ class TurnRunner:
         self._system = system
         self._metrics = parts.metrics
         self._search = Search(parts, system)
+        self._looking = Looking(parts)
 
     async def run(self, turn: Turn) -> Answered | None:
         """Answer a turn. None: the model failed; a sentence was sent and nothing is learned."""
@@ -66,6 +73,10 @@ class TurnRunner:
         with timed(self._metrics, "own"):
             turn = replace(turn, window=await self._usable(known_in(turn.window, turn.conversation), event.sender))
             prepared = await self._prepare(turn, settings, now)
+        seen = prepared.seen
+        if seen.told and blank(turn.said):  # there is nothing else to answer
+            await self._fail(turn, seen.told, (), Confirmation())
+            return None
         log.debug("asking the model", extra={"event_id": event.event_id})
         shown = prepared.contents.owned_by(event.sender)
         toolbox = Toolbox(
@@ -87,17 +98,19 @@ class TurnRunner:
                     raise ModelError("the model answered with nothing that can be seen", reply.usage)
         except ModelError as error:
             log.warning("no answer to %s: %s", event.event_id, error)
-            say = self._parts.speaker(event.room_id)
-            await self._fail(turn, say(_TOLD.get(type(error), "model-failed")), error.usage, toolbox.notices)
+            told = sentence(self._parts.speaker(event.room_id), error)
+            await self._fail(turn, told, error.usage, toolbox.notices)
             return None
-        return await self._answer(turn, reply, prepared.contents.given, toolbox.notices)
+        return await self._answer(turn, reply, prepared.given, seen.under(toolbox.notices))
 
     async def _prepare(self, turn: Turn, settings: MemorySettings, now: datetime) -> _Prepared:
         event = turn.entry.incoming
         people = participants(turn.window, event.sender)
         here = present(turn.window, event.sender, turn.members)
         room = Address("room", event.room_id)
-        scores, recall = await self._search.search(turn, (room, *(Address("user", user) for user in here)), settings)
+        search = self._search.search(turn, (room, *(Address("user", user) for user in here)), settings)
+        found, seen = await self._looking.beside(turn, search)
+        scores, recall = found.scores, found.recall
         # Who has left is not searched, but stays in the prompt's start until the window is trimmed (D14).
         left = [Address("user", user) for user in people if user not in here]
         scores |= await self._search.scores(turn, left, settings, None)
@@ -118,8 +131,11 @@ class TurnRunner:
                 today=now.date(),
                 heard=turn.heard,
                 kind=turn.kind,
+                chunks=found.chunks,
+                images=seen.images,
+                notes=seen.notes,
             )
-        return _Prepared(prompt, contents, searched=recall is not None)
+        return _Prepared(prompt, contents, searched=recall is not None, seen=seen, chunks=found.chunks)
 
     async def _usable(self, window: Window, asker: str) -> Window:
         """Return a window without others who are silent by now: their rooms may not have been told yet."""
@@ -133,6 +149,7 @@ class TurnRunner:
     async def _answer(self, turn: Turn, reply: Reply, given: Given, notices: Confirmation) -> Answered:
         event = turn.entry.incoming
         now = self._parts.clock.now()
+        files = await code_files(self._parts, turn, reply)
         with timed(self._metrics, "store"):
             async with answering(
                 self._parts,
@@ -140,6 +157,7 @@ class TurnRunner:
                 event,
                 reply.text,
                 line=notices.room,
+                files=files,
                 private=notices.privately(event.sender),
                 alone=turn.conversation.private,
             ) as tables:
@@ -153,17 +171,18 @@ class TurnRunner:
             said=turn.said,
             answer=reply.text,
             answered_at=now,
+            turn=turn.kind,
         )
         log.info("answered", extra={"event_id": event.event_id, "model_calls": len(reply.usage)})
         return Answered(entry, turn.members, turn.heard)
 
-    async def _fail(self, turn: Turn, sentence: str, usage: Sequence[Usage], notices: Confirmation) -> None:
+    async def _fail(self, turn: Turn, told: str, usage: Sequence[Usage], notices: Confirmation) -> None:
         event = turn.entry.incoming
         async with answering(
             self._parts,
             self._system,
             event,
-            sentence,
+            told,
             notice=True,
             line=notices.room,
             private=notices.privately(event.sender),

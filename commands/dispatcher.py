@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
-from actors.ports import Embedder, SettingsSource
-from commands import adding, cleaning, memories, memories_room, persona, privacy, texts, transfer, usage, why
+from actors.ports import Embedder, Media, SettingsSource
+from commands import (
+    adding,
+    cleaning,
+    documents,
+    memories,
+    memories_room,
+    persona,
+    privacy,
+    texts,
+    transfer,
+    usage,
+    verse,
+    why,
+)
 from commands import config as config_command
 from commands import help as help_command
 from commands.order import Handlers, Order
@@ -21,12 +34,14 @@ HANDLERS = Handlers(
     help_command.handlers,
     adding.handlers,
     cleaning.handlers,
+    documents.handlers,
     memories.handlers,
     memories_room.handlers,
     privacy.handlers,
     persona.handlers,
     transfer.handlers,
     usage.handlers,
+    verse.handlers,
     why.handlers,
 )
 
@@ -35,7 +50,7 @@ class CommandDispatcher:
     """Recognises commands and carries them out; holds nothing but the prefix.
 
     config: what `!config` sets with, None where nothing can be set in chat. embedder: None where none is configured.
-    files: the port that fetches files people sent, None where none can be had.
+    files: the port that fetches files people sent, None where none can be had. media: the one that reads them.
     """
 
     def __init__(
@@ -48,6 +63,7 @@ class CommandDispatcher:
         config: Configuring | None = None,
         embedder: Embedder | None = None,
         files: Files | None = None,
+        media: Media | None = None,
     ) -> None:
         self._system = system
         self._settings = settings
@@ -56,6 +72,7 @@ class CommandDispatcher:
         self._config = config
         self._embedder = embedder
         self._files = files
+        self._media = media
 
     @property
     def prefix(self) -> str:
@@ -109,6 +126,7 @@ class CommandDispatcher:
                     self._prefix,
                     self._embedder,
                     self._files,
+                    self._media,
                 )
                 told = await HANDLERS.of(value)(value, order)
                 return told if isinstance(told, Told) else Told(told)

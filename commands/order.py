@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from actors.actor import Address
 from actors.messages import EffectKey
-from actors.ports import Embedder, SettingsSource
+from actors.ports import Embedder, Media, SettingsSource
 from commands.ports import Configuring, Files, System
 from memory.events import Caller, Told
 from memory.settings import MemorySettings
@@ -25,7 +25,7 @@ V = TypeVar("V")
 class Order:
     """A command about to be carried out. say: speaks the language of the room. config: None where nothing is set in
     chat. path: the rows that were named. embedder: None where none is configured (D13).
-    files: None where no file can be fetched.
+    files: None where no file can be fetched. media: reads them, None where that cannot be.
     """
 
     say: Speaker
@@ -38,6 +38,7 @@ class Order:
     prefix: str
     embedder: Embedder | None = None
     files: Files | None = None
+    media: Media | None = None
 
     @property
     def room_id(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from commands.arguments import read_add, read_add_to_room, read_help, turn_of
+from commands.arguments import read_add, read_add_to_room, read_help, read_verse, turn_of
 from commands.config_arguments import (
     read_config,
     read_config_list,
@@ -14,6 +14,7 @@ from commands.config_arguments import (
     read_room_config_reset,
 )
 from commands.context_arguments import read_forget, read_persona, read_privacy
+from commands.document_values import AddRoomDocument, DeleteRoomDocuments, ListRoomDocuments
 from commands.memory_arguments import id_for, ids_for, list_for, nothing_for, read_limit, read_tag, wording_for
 from commands.memory_values import (
     CleanMine,
@@ -33,9 +34,10 @@ from commands.memory_values import (
     UndoRoom,
     UnshareMine,
 )
+from commands.scene_values import BeginScene, EndScene
 from commands.values import ExportMine, ImportMine, ShowUsage, ShowWhy, Value
 from memory.events import Caller
-from memory.quota import CommandQuota, per_minutes
+from memory.quota import DEFAULT, CommandQuota, per_minutes
 from memory.types import TurnKind
 
 DEFAULT_PREFIX = "!"
@@ -53,6 +55,8 @@ ANYONE = Permission("who-everyone", lambda caller: True)
 ADMINS = Permission("who-admins", lambda caller: caller.admin)
 MODERATORS = Permission("who-moderators", lambda caller: caller.changes_state)
 EDITORS = Permission("who-editors", lambda caller: caller.changes_list)
+# What somebody alone with the bot adds there reaches nobody else's answers.
+EDITORS_OR_ALONE = Permission("who-editors", lambda caller: caller.changes_list or caller.conversation.private)
 CONFIGURERS = Permission("who-configurers", lambda caller: caller.admin or caller.changes_state)
 
 
@@ -62,7 +66,8 @@ class Row:
 
     arguments: as usage shows them. help: the id of the text that says what it does. read: the text after the name -> a
     value, None when it cannot be read. below: the subcommands, tried on the first word of that text. quota: how often
-    it may be given unless `limits.quotas` says otherwise; a subcommand without one counts with its command.
+    it may be given unless `limits.quotas` says otherwise; a subcommand without one counts with its command. bare: it is
+    named only where nothing follows the word, which else begins the text of the command above it.
     """
 
     name: str
@@ -73,6 +78,7 @@ class Row:
     aliases: tuple[str, ...] = ()
     below: tuple[Row, ...] = ()
     quota: CommandQuota | None = None
+    bare: bool = False
 
     def called(self, word: str) -> bool:
         """Whether a word names this row, in any case."""
@@ -83,6 +89,20 @@ Table = tuple[Row, ...]
 
 TABLE: Table = (
     Row("ask", "TEXT", ANYONE, "help-ask", turn_of(TurnKind.ASK), quota=per_minutes(10, user=30, room=120)),
+    Row("code", "TEXT", ANYONE, "help-code", turn_of(TurnKind.CODE), quota=per_minutes(10, user=20, room=80)),
+    Row(
+        "verse",
+        "[TEXT]",
+        ANYONE,
+        "help-verse",
+        read_verse,
+        below=(
+            Row("on", "", ANYONE, "help-verse-on", nothing_for(BeginScene), bare=True),
+            Row("off", "", ANYONE, "help-verse-off", nothing_for(EndScene), quota=DEFAULT, bare=True),
+        ),
+        quota=per_minutes(10, user=30, room=120),
+    ),
+    Row("draw", "TEXT", ANYONE, "help-draw", turn_of(TurnKind.DRAW), quota=per_minutes(10, user=5, room=20)),
     Row(
         "memories",
         "",
@@ -134,6 +154,26 @@ TABLE: Table = (
                     Row("undo", "", EDITORS, "help-memories-room-undo", nothing_for(UndoRoom)),
                 ),
             ),
+        ),
+    ),
+    Row(
+        "documents",
+        "",
+        ANYONE,
+        "help-documents",
+        list_for(ListRoomDocuments),
+        aliases=("document", "docs"),
+        below=(
+            Row(
+                "add",
+                "",
+                EDITORS_OR_ALONE,
+                "help-documents-add",
+                nothing_for(AddRoomDocument),
+                quota=per_minutes(60, user=20, room=40),
+            ),
+            # Who may delete which is checked where it is done.
+            Row("del", "ID…", ANYONE, "help-documents-del", ids_for(DeleteRoomDocuments), aliases=("delete",)),
         ),
     ),
     Row("why", "", ANYONE, "help-why", nothing_for(ShowWhy)),

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from commands.config_arguments import ConfigValue
 from commands.context_arguments import ContextValue
+from commands.document_values import DocumentValue
 from commands.memory_values import MemoryValue
+from commands.scene_values import SceneValue
 from memory.types import TurnKind
 
 
@@ -83,6 +85,8 @@ Value = (
     | ExportMine
     | ImportMine
     | ContextValue
+    | DocumentValue
+    | SceneValue
     | Misused
     | Unknown
 )

@@ -39,8 +39,11 @@ WHERE room_id = ? AND model_id = ? AND length(vector) = ? ORDER BY chunk_id
 _LACKING = f"""
 {_CHUNKS} WHERE room_id = ? AND NOT EXISTS (
     SELECT 1 FROM chunk_embeddings WHERE chunk_id = chunks.id AND model_id = ? AND (?3 IS NULL OR length(vector) = ?3)
-) ORDER BY chunks.id LIMIT ?4
+) AND chunks.id > ?4 ORDER BY chunks.id LIMIT ?5
 """
+_ANY = "SELECT EXISTS (SELECT 1 FROM documents WHERE room_id = ?)"
+_IDS = "SELECT id FROM chunks WHERE document_id = ? ORDER BY number"
+_TEXTS = "SELECT text FROM chunks WHERE document_id = ? ORDER BY number"
 _FLOAT_BYTES = 4
 
 
@@ -73,6 +76,11 @@ class DocumentRows:
         found = await self._sql.rows(f"{_DOCUMENTS} WHERE room_id = ? ORDER BY id", room_id)
         return tuple(_document(row) for row in found)
 
+    async def any(self, room_id: str) -> bool:
+        """Whether a room has a document."""
+        ((found,),) = await self._sql.rows(_ANY, room_id)
+        return bool(found)
+
     async def of_event(self, room_id: str, event_id: str) -> Document | None:
         """Return the document made of the file of an event, or None."""
         row = await self._sql.row(f"{_DOCUMENTS} WHERE room_id = ? AND event_id = ?", room_id, event_id)
@@ -90,6 +98,14 @@ class DocumentRows:
         by_id = {int(row[0]): _chunk(row) for row in found}
         return tuple(by_id[chunk_id] for chunk_id in ids if chunk_id in by_id)
 
+    async def chunk_ids(self, document_id: int) -> tuple[int, ...]:
+        """Return the ids of a document's chunks in reading order."""
+        return tuple(int(chunk_id) for (chunk_id,) in await self._sql.rows(_IDS, document_id))
+
+    async def texts(self, document_id: int) -> tuple[str, ...]:
+        """Return what a document says, chunk by chunk in reading order."""
+        return tuple(str(text) for (text,) in await self._sql.rows(_TEXTS, document_id))
+
     async def put_vectors(self, model_id: str, vectors: Iterable[tuple[int, Vector]]) -> None:
         """Store vectors (float32[dim]) of one model by chunk id; those of other models go. A chunk may be gone."""
         rows = [(model_id, vector_blob(vector), chunk_id) for chunk_id, vector in vectors]
@@ -101,10 +117,12 @@ class DocumentRows:
         found = await self._sql.rows(_VECTORS, room_id, model_id, dim * _FLOAT_BYTES)
         return tuple(chunk_id for chunk_id, _ in found), read_vectors((blob for _, blob in found), dim)
 
-    async def lacking(self, room_id: str, model_id: str, dim: int | None, limit: int) -> tuple[Chunk, ...]:
-        """Return up to `limit` chunks of a room that have no vector of this model, by id (D17)."""
+    async def lacking(
+        self, room_id: str, model_id: str, dim: int | None, limit: int, after: int = 0
+    ) -> tuple[Chunk, ...]:
+        """Return up to `limit` chunks of a room, after an id, that have no vector of this model, by id (D17)."""
         size = None if dim is None else dim * _FLOAT_BYTES
-        return tuple(_chunk(row) for row in await self._sql.rows(_LACKING, room_id, model_id, size, limit))
+        return tuple(_chunk(row) for row in await self._sql.rows(_LACKING, room_id, model_id, size, after, limit))
 
 
 def _document(row: Row) -> Document:

@@ -110,7 +110,7 @@ class Bot:
         self.system = ActorSystem(factories)
         config = None if self.configured is None else await self.configured(self.store)
         dispatcher = CommandDispatcher(
-            self.system, self.settings, embedder=self.embedder, config=config, files=self.matrix
+            self.system, self.settings, embedder=self.embedder, config=config, files=self.matrix, media=self.media
         )
         self.parts = Parts(
             self.store,

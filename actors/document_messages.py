@@ -1,0 +1,117 @@
+"""What a room's actor is told and asked about the documents of its room."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from actors.messages import EffectKey, R, Request
+from actors.ports import Vector
+from memory.documents import Document
+from memory.types import Match
+
+
+class OfDocuments(Request[R]):
+    """Base of requests about a room's documents; actors/documents.py answers them."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ListDocuments(OfDocuments[tuple[Document, ...]]):
+    """Return the room's documents by id."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddedDocument:
+    """What became of an addition. there: the room had it already. later: chunks that are still to be embedded (D17)."""
+
+    document: Document
+    there: bool = False
+    later: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class BeforeAdding(OfDocuments[AddedDocument | None]):
+    """Return what the addition did already, or the document that there is of this file; None: go on with it.
+
+    Raises Refused: documents-full, documents-gone where what was added has been taken away since.
+    """
+
+    event_id: str
+    most: int
+    effect: EffectKey
+
+
+@dataclass(frozen=True, slots=True)
+class AddedFile:
+    """A file that was read: what the document is called, its media type, its bytes, its event, and who adds it."""
+
+    title: str
+    media_type: str
+    size: int
+    event_id: str
+    added_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class AddDocument(OfDocuments[AddedDocument]):
+    """Store a document, its chunks and the vectors of the first of them, once for each effect.
+
+    file: what it was made of, and who added it. model_id: whose `vectors` are. most: documents of a room.
+    Raises Refused: documents-full; documents-redacted where the file was taken back meanwhile.
+    """
+
+    file: AddedFile
+    chunks: tuple[str, ...]
+    model_id: str
+    vectors: tuple[Vector, ...]
+    most: int
+    effect: EffectKey
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedDocuments:
+    """Ids that were deleted, ids of others' documents, and ids that the room has no documents of."""
+
+    done: tuple[int, ...]
+    others: tuple[int, ...]
+    unknown: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteDocuments(OfDocuments[DeletedDocuments]):
+    """Delete documents of the room with their chunks and vectors. by: who may delete their own only; None: any."""
+
+    ids: tuple[int, ...]
+    by: str | None
+    effect: EffectKey
+
+
+@dataclass(frozen=True, slots=True)
+class HasDocuments(OfDocuments[bool]):
+    """Whether there is anything to search."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchChunks(OfDocuments[tuple[Match, ...]]):
+    """Return up to `limit` best chunks of the room's documents by id, best first.
+
+    vector: of the message, the same as the search of D2 goes by. Nothing where they cannot be searched (D7).
+    """
+
+    vector: Vector
+    limit: int
+    threshold: float
+
+
+@dataclass(frozen=True, slots=True)
+class ChunksEmbedded:
+    """Vectors for chunks of this room, by chunk id (D17). through: the last id looked at; None: no more lacks one.
+
+    answered: the model answers; where it does not, nothing more is tried for a while.
+    """
+
+    vectors: tuple[tuple[int, Vector], ...] = ()
+    through: int | None = None
+    answered: bool = True
+    refused: bool = False

@@ -1,0 +1,102 @@
+"""`!documents`: the documents of this room, which answers there may be given parts of."""
+
+from __future__ import annotations
+
+from actors.chunks import embedded
+from actors.document_messages import AddDocument, AddedDocument, AddedFile, BeforeAdding, DeleteDocuments, ListDocuments
+from commands import document_texts as texts
+from commands.document_values import AddRoomDocument, DeleteRoomDocuments, ListRoomDocuments
+from commands.order import Handlers, Order
+from memory.documents import ReadDocument, kind_of, sound_chunks, title_of
+from memory.errors import MatrixError, MediaFailed, Refused
+from memory.media import Attachment
+from memory.visibility import blacklisted
+
+handlers = Handlers()
+
+
+@handlers.on(ListRoomDocuments)
+async def list_documents(command: ListRoomDocuments, order: Order) -> str:
+    """List the room's documents, whoever of the room asks."""
+    found = await order.system.ask(order.here, ListDocuments())
+    searched = order.settings.kinds(order.room_id).documents_enabled and not _kept_out(order)
+    return texts.listing(order.say, found, searched=searched and order.embedder is not None)
+
+
+@handlers.on(AddRoomDocument)
+async def add(command: AddRoomDocument, order: Order) -> str:
+    """Read the file to which the caller replies and keep it as a document of the room. Raises Refused.
+
+    Everything slow is done here, outside any mailbox: what is fetched, read and embedded then goes to the room's actor,
+    which stores all of it or nothing.
+    """
+    event_id, settings = order.caller.reply_to, order.settings.kinds(order.room_id)
+    if event_id is None:
+        raise Refused("documents-no-reply")
+    before = BeforeAdding(event_id, settings.documents_most, order.effect)
+    added = await order.system.ask(order.here, before)  # a replay needs the file no more
+    if added is None:
+        _refuse_where_off(order)
+        file = await _file(order, event_id, settings.documents_most_bytes)
+        read = await _read(order, file, settings.documents_chunks)
+        added = await _store(order, file, read, event_id)
+    return texts.added(order.say, added, searchable=order.embedder is not None)
+
+
+@handlers.on(DeleteRoomDocuments)
+async def delete(command: DeleteRoomDocuments, order: Order) -> str:
+    """Delete documents of the room: any for those who may change its memories, for others those they added."""
+    by = None if order.caller.changes_list else order.caller.user_id
+    done = await order.system.ask(order.here, DeleteDocuments(command.ids, by, order.effect))
+    return texts.deleted(order.say, done, command.wrong)
+
+
+def _kept_out(order: Order) -> bool:
+    """Whether the operator keeps this room from memory; nothing of it is kept as a document either."""
+    return blacklisted(order.room_id, order.memory)
+
+
+def _refuse_where_off(order: Order) -> None:
+    if not order.settings.kinds(order.room_id).documents_enabled:
+        raise Refused("documents-off")
+    if _kept_out(order):
+        raise Refused("documents-kept-out")
+
+
+async def _file(order: Order, event_id: str, most_bytes: int) -> Attachment:
+    try:
+        file = None if order.files is None else await order.files.attachment(order.room_id, event_id, most_bytes)
+    except MatrixError as error:
+        raise Refused("documents-no-answer") from error
+    if file is None:
+        raise Refused("documents-no-file")
+    return file
+
+
+async def _read(order: Order, file: Attachment, most_chunks: int) -> ReadDocument:
+    if order.media is None:
+        raise Refused("documents-failed")
+    try:
+        return await order.media.document(file, most_chunks)
+    except MediaFailed as error:
+        raise Refused("documents-failed") from error
+
+
+async def _store(order: Order, file: Attachment, read: ReadDocument, event_id: str) -> AddedDocument:
+    chunks = sound_chunks(read)
+    if not chunks:
+        raise Refused("documents-no-text")
+    settings = order.settings.kinds(order.room_id)
+    if len(chunks) > settings.documents_chunks:  # what reads the file holds to it as well
+        raise Refused("documents-too-long", limit=settings.documents_chunks)
+    vectors = () if order.embedder is None else await embedded(order.embedder, chunks)
+    model_id = "" if order.embedder is None else order.embedder.model_id
+    added = AddedFile(
+        title=title_of(read, file.name, order.say("documents-untitled")),
+        media_type=kind_of(file),
+        size=len(file.data),
+        event_id=event_id,
+        added_by=order.caller.user_id,
+    )
+    request = AddDocument(added, chunks, model_id, vectors, settings.documents_most, order.effect)
+    return await order.system.ask(order.here, request)
