@@ -6,16 +6,25 @@ import asyncio
 import json
 
 from llm.offline.api import Answered, JsonObject, Request, refused, text_block
+from llm.offline.drawing import draw
 from llm.offline.extractor import extract
-from llm.offline.reading import is_cleanup, is_extraction, read_cleanup, read_extraction, read_reply
-from llm.offline.replies import reply
+from llm.offline.reading import (
+    is_cleanup,
+    is_drawing,
+    is_extraction,
+    read_cleanup,
+    read_drawing,
+    read_extraction,
+    read_reply,
+)
+from llm.offline.replies import language_of, reply
 from llm.offline.server import MessagesServer
 from llm.offline.tidier import tidy
 from llm.offline.usage import PromptCache
 
 
 class OfflineBrain:
-    """Answers extractions, cleanups and replies by rules; it keeps no state between requests."""
+    """Answers extractions, cleanups, replies and drawings by rules; it keeps no state between requests."""
 
     async def __call__(self, request: Request) -> Answered:
         """Answer one request. The work is done in a thread, so that a long message delays nobody else."""
@@ -42,4 +51,7 @@ def _answer(body: JsonObject) -> Answered:
         return Answered((text_block(json.dumps({"drops": drops, "merges": []})),))
     if body.get("output_config", {}).get("format"):
         raise refused("output_config.format: the offline server has no answer for this schema")
+    if is_drawing(body):
+        description = read_drawing(body)
+        return Answered((text_block(draw(description, language_of(description))),))
     return reply(read_reply(body))

@@ -1,7 +1,7 @@
 """What stands in the requests the bot sends: fenced memories, candidates and messages, read back.
 
-The one place that knows their form: `memory.prompt` builds replies, `llm.extraction` extractions, `llm.cleanup`
-cleanups.
+The one place that knows their form: `memory.prompt` builds replies, `memory.drawing` what asks for drawings,
+`llm.extraction` extractions, `llm.cleanup` cleanups.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from llm.offline.api import JsonObject
+from memory import drawing
 from memory.kinds import INSTRUCTIONS
 from memory.text import Fenced, unfence
 from memory.types import TurnKind
@@ -31,11 +32,12 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class ExtractionInput:
-    """What an extraction request shows."""
+    """What an extraction request shows. scene: it was said in one, for the most part in character."""
 
     memories: tuple[Line, ...]
     candidates: tuple[Line, ...]
     said: str
+    scene: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,16 @@ def is_cleanup(body: JsonObject) -> bool:
     return _fields(body) == CLEANUP_FIELDS
 
 
+def is_drawing(body: JsonObject) -> bool:
+    """Whether a request asks for a drawing, by its system text."""
+    return drawing.SYSTEM_TEXT in _texts(body.get("system", ""))
+
+
+def read_drawing(body: JsonObject) -> str:
+    """Return what a request wants drawn."""
+    return next((each.text for each in unfence("description", "\n".join(_texts(body["messages"][0]["content"])))), "")
+
+
 def _fields(body: JsonObject) -> frozenset[str]:
     form = body.get("output_config", {}).get("format", {})
     return frozenset(form.get("schema", {}).get("properties", {}))
@@ -99,6 +111,7 @@ def read_extraction(body: JsonObject) -> ExtractionInput:
         memories=_lines(unfence("memories", text)),
         candidates=_lines(unfence("candidates", text)),
         said=said[-1].text if said else "",
+        scene=bool(said) and "scene" in said[-1].attributes,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -20,6 +21,7 @@ from llm.settings import LlmSettings
 from llm.tools import FORGET_MEMORY, SAVE_MEMORY, forget_memory_arguments, save_memory_arguments
 from memory.contents import choose
 from memory.documents import Chunk
+from memory.drawing import alt_text, drawing_prompt, find_svg, second_prompt
 from memory.model import Prompt, ToolCall, ToolResult
 from memory.prompt import build_prompt
 from memory.types import (
@@ -259,6 +261,30 @@ async def test_a_document_is_quoted_by_its_best_sentence_and_named() -> None:
     assert answer.text == quote
     assert both.text.startswith(f"{quote}\n\n") and "Loves quiet" in both.text
     assert "In „House rules“, Teil 2 von 5" in told.text and "Danke" in told.text
+
+
+@pytest.mark.parametrize(
+    ("description", "seen"),
+    [
+        (
+            "a red house with three trees under the sun",
+            "To be seen: house (red), 3 × trees, sun. Drawn by offline rules",
+        ),
+        ("Male den gelben Mond über dem Meer, mit Booten", "Zu sehen: Mond (gelb), 3 × Boote. Gezeichnet nach festen"),
+        ("the meaning of <life> & all", "To be seen: a sign that says “the meaning of <life> & all”. Drawn by offline"),
+        ("forty cats and 6 dogs and six cars and trees", "To be seen: 3 × cats, 6 × dogs, car. Drawn by offline rules"),
+        ("word " * 400, "To be seen: a sign that says “word word word word word"),
+    ],
+)
+async def test_a_drawing_is_put_together_from_known_things_and_says_what_is_seen(description: str, seen: str) -> None:
+    async with offline_model() as model:
+        answer = (await model.reply(drawing_prompt(description), (), no_tool)).text
+        again = (await model.reply(second_prompt(description, answer, "no <image>"), (), no_tool)).text
+    svg = find_svg(answer)
+    assert svg == answer == again
+    assert alt_text(svg, "").startswith(seen)
+    assert "language model" in alt_text(svg, "") or "Sprachmodell" in alt_text(svg, "")
+    assert not {"script", "image", "style", "use"} & set(re.findall(r"<(\w+)", svg)) and "href" not in svg
 
 
 # --- what the API refuses -----------------------------------------------------------------------------------------
