@@ -10,6 +10,7 @@ from actors.actor import Address
 from actors.messages import Deliver, Flush, Wake
 from actors.parts import Parts
 from actors.runtime import ActorSystem
+from actors.scenes import Scenes
 from actors.store import Tables
 from memory.addressing import without_name
 from memory.events import Incoming, IncomingKind, SyncBatch
@@ -26,6 +27,7 @@ class Intake:
         self._settings = parts.settings
         self._dispatcher = parts.dispatcher
         self._clock = parts.clock
+        self._scenes = Scenes(parts)
         self._system = system
 
     async def take(self, batch: SyncBatch) -> None:
@@ -37,10 +39,14 @@ class Intake:
         async with self._store.transaction() as tables:
             events = await self._by_name(tables, events)
             silent = await tables.users.silent(_senders(events))
+            events = await self._scenes.mark(tables, batch, events, silent)
             received: list[Incoming] = []
             ignored: list[Incoming] = []
             for event in events:
-                (received if self._concerns_the_bot(event, silent) else ignored).append(event)
+                if self._concerns_the_bot(event, silent):
+                    received.append(event)
+                else:  # nobody is shown a picture of somebody silent
+                    ignored.append(replace(event, media=None) if event.sender in silent else event)
             entries = await tables.journal.record(batch, received, ignored, self._clock.now())
             for echo in batch.echoes:
                 await tables.outbox.sent(echo.txn_id, echo.event_id)
@@ -85,7 +91,7 @@ class Intake:
     def _concerns_the_bot(self, event: Incoming, silent: frozenset[str]) -> bool:
         if event.kind is not IncomingKind.MESSAGE:
             return True
-        meant = event.direct or event.addressed
+        meant = event.direct or event.addressed or event.scene
         if event.sender not in silent:
             return meant or self._dispatcher.recognise(event.text) is not None
         meaning = self._dispatcher.recognise(event.text, meant=meant)

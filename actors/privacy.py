@@ -12,8 +12,8 @@ from memory.types import Privacy
 async def set_level(user_id: str, request: SetPrivacy, parts: Parts) -> int | None:
     """Store a privacy level and that nothing said up to the command is learned any more (P20).
 
-    Of somebody silent nothing said before stays in any window either. Returns the command's journal number, None where
-    nothing follows from it: the level was the same and is not silent, or this is a replay.
+    Of somebody silent nothing said before stays in any window either, and every scene ends. Returns the command's
+    journal number, None where nothing follows from it: the level was the same and is not silent, or this is a replay.
     """
     effect, level = request.effect, request.level
     async with parts.store.transaction() as tables:
@@ -26,17 +26,21 @@ async def set_level(user_id: str, request: SetPrivacy, parts: Parts) -> int | No
         await tables.users.set_privacy(user_id, level)
         if level is Privacy.SILENT:
             await tables.journal.leave_context(effect.event_id, sender=user_id)
+            await tables.scenes.end_of(user_id)
         return await tables.users.forget_through(user_id, effect.event_id)
 
 
 async def forget_context(room_id: str, request: ForgetContext, parts: Parts) -> int:
-    """Take a room's turns and the caller's in every room out of the context; return the command's journal number."""
+    """Take a room's turns and the caller's in every room out of the context, and end the caller's scenes; return the
+    command's journal number.
+    """
     effect = request.effect
     async with parts.store.transaction() as tables:
         recorded = await tables.effects.recorded(effect.event_id, effect.call)
         if recorded is not None:
             return int(recorded)
         through = await tables.journal.leave_context(effect.event_id, room_id=room_id, sender=request.user_id)
+        await tables.scenes.end_of(request.user_id)
         await tables.effects.record(effect.event_id, effect.call, str(through))
     return through
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from actors import scenes
 from actors.context_messages import LeftContext, ReadPrivacy, SetPrivacy
 from actors.costs import UsageOf, costs_of
 from actors.messages import (
@@ -17,6 +18,7 @@ from actors.parts import Parts
 from actors.passes import PassQueue
 from actors.privacy import set_level, tell_rooms
 from actors.runtime import Context
+from actors.scenes import CloseScene, OpenScene, ReadScene
 from actors.transfer import ExportMemories, FindImport, ImportMemories, Transfer
 from actors.why import WhyLast, explain
 from memory.types import Privacy, ScopeKind
@@ -53,6 +55,8 @@ class UserActor(ListOwner):
                 await self._set_privacy(message)
             case WhyLast():
                 return await explain(self.parts, self.user_id, self.privacy, message)
+            case OpenScene() | CloseScene() | ReadScene():
+                return await scenes.answer(self.user_id, message, self.parts)
             case UsageOf():
                 return await costs_of(self.parts, self.user_id, message)
             case ExportMemories() | FindImport() | ImportMemories():

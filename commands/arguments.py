@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from commands.scene_values import ShowScene
 from commands.values import AddMine, AddToRoom, Help, StartTurn
 from memory.types import TurnKind
 
@@ -29,6 +30,11 @@ def read_id(word: str) -> int | None:
 def turn_of(kind: TurnKind) -> Callable[[str], StartTurn | None]:
     """Return a reader of the text of a turn of this kind; the text must not be empty."""
     return lambda text: StartTurn(text, kind) if text else None
+
+
+def read_verse(text: str) -> StartTurn | ShowScene:
+    """Read the text of a turn in character; without one the state of the scene is asked for."""
+    return StartTurn(text, TurnKind.VERSE) if text else ShowScene()
 
 
 def read_add(text: str) -> AddMine | None:

@@ -34,6 +34,6 @@ def parse(text: str, prefix: str, table: Table) -> Call | None:
 def _read(path: tuple[Row, ...], arguments: str) -> Call:
     word, rest = split_word(arguments)
     below = find(path[-1].below, word)
-    if below is not None:
+    if below is not None and not (below.bare and rest):
         return _read((*path, below), rest)
     return Call(path, path[-1].read(arguments) or Misused())

@@ -110,6 +110,7 @@ class DayTurn:
             texts = await tables.journal.prune(min(before, now - keeping.window), in_rooms)
             rows = await tables.outbox.prune(before)
             await tables.effects.prune(before)
+            await tables.scenes.prune(now)
         ids = await self._in_steps(lambda tables: tables.journal.forget(now - keeping.ids, STEP))
         calls = await self._in_steps(lambda tables: tables.usage.prune(now - keeping.usage, STEP))
         await self._unload_idle(now - keeping.idle)

@@ -1,4 +1,4 @@
-"""The names that settings of promotion have in their source: one table for config.toml, `!config` and the pages."""
+"""The names that settings have in the sources of their rules: one table for config.toml, `!config` and the pages."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ ALIASES = {
     "memoryCleanupInterval": "memory.cleanup_interval",
     "memoryModel": "llm.memory_model",
     "assistantModel": "llm.assistant_model",
+    "verseEnabled": "verse.enabled",
+    "verse_enabled": "verse.enabled",
 }
 OUTER, INNER = "plugins", "LLM"
 PREFIX = f"{OUTER}.{INNER}."

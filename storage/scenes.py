@@ -39,6 +39,10 @@ class SceneRows:
         row = await self._sql.row(_END, room_id, thread_root or "", user_id)
         return None if row is None else read_time(row[0])
 
+    async def end_of(self, user_id: str) -> None:
+        """End every scene of a person."""
+        await self._sql.run("DELETE FROM scenes WHERE user_id = ?", user_id)
+
     async def prune(self, before: datetime) -> int:
         """Delete scenes that were over before a moment; return how many."""
         return await self._sql.changed("DELETE FROM scenes WHERE until < ?", time_text(before))

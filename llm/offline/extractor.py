@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from llm.offline.facts import facts_of
 from llm.offline.reading import ExtractionInput
 from llm.offline.sameness import same_fact
+from llm.offline.scenes import out_of_character
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +19,10 @@ class Extracted:
 
 
 def extract(shown: ExtractionInput) -> Extracted:
-    """Read the asker's message only; what is remembered already counts as nothing (P9)."""
+    """Read the asker's message only, of a scene what is said out of it; what is remembered counts as nothing (P9)."""
     new: list[str] = []
     reinforced: list[int] = []
-    for fact in facts_of(shown.said):
+    for fact in facts_of(out_of_character(shown.said) if shown.scene else shown.said):
         if any(same_fact(fact, memory.text) for memory in shown.memories):
             continue
         again = [candidate.id for candidate in shown.candidates if same_fact(fact, candidate.text)]
