@@ -12,6 +12,7 @@ from actors.parts import Parts
 from actors.ports import QuotaKind
 from actors.quotas import Over
 from actors.runtime import ActorSystem
+from actors.wordless import refusal
 from memory.events import JournalEntry, JournalState, Recognised
 from memory.settings import KindSettings
 from memory.types import TurnKind
@@ -34,13 +35,23 @@ class Gate:
     async def admits(self, entry: JournalEntry, meaning: Recognised) -> bool:
         """Count a try, or refuse it: then it is answered at most once for each wait, and teaches nothing.
 
-        Admins (`matrix.admins`) have no quota and do not count. `limits.enforce` off: what is over is only logged.
+        So is a file without words that nothing can be made of. Admins (`matrix.admins`) have no quota and do not
+        count. `limits.enforce` off: what is over is only logged.
         """
         event, settings = entry.incoming, self._parts.settings
         off = _switched_off(meaning.turn, settings.kinds(event.room_id))
         if off is not None:
             await self._answer(entry, meaning, self._parts.speaker(event.room_id)(off))
             return False
+        if not await self._within_quota(entry, meaning):
+            return False
+        told = refusal(event, meaning, settings.kinds(event.room_id), self._parts.speaker(event.room_id))
+        if told is not None:
+            await self._answer(entry, meaning, told)
+        return told is None
+
+    async def _within_quota(self, entry: JournalEntry, meaning: Recognised) -> bool:
+        event, settings = entry.incoming, self._parts.settings
         if settings.admin(event.sender):
             return True
         name = meaning.name or (meaning.turn.value if meaning.turn is not None else "")

@@ -18,6 +18,7 @@ from memory import promotion
 from memory.errors import ModelError
 from memory.events import Incoming, IncomingKind, JournalEntry, JournalState
 from memory.settings import MemorySettings
+from memory.text import blank
 from memory.types import (
     Conversation,
     Exchange,
@@ -191,6 +192,8 @@ class PassQueue:
 
     async def _ask(self, running: _Running) -> PassAnswered:
         event_id = running.exchange.event_id
+        if blank(running.exchange.said):  # such as a picture without words: a pass all the same (P1, P4), with no call
+            return PassAnswered(event_id, Extraction())
         try:
             with following(event_id):
                 await self._parts.spending.check(self._parts.store, running.now.date())

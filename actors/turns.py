@@ -32,7 +32,7 @@ class Turn:
     def message(self) -> WindowEntry:
         """The message as the window and the prompt hold it."""
         event = self.entry.incoming
-        return WindowEntry(event.event_id, event.sender, self.said, self.entry.received_at)
+        return WindowEntry(event.event_id, event.sender, self.said, self.entry.received_at, media=event.media)
 
     @property
     def heard(self) -> Heard:

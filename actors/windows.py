@@ -86,6 +86,6 @@ def entries_of(turn: JournalEntry) -> tuple[WindowEntry, WindowEntry]:
     event = turn.incoming
     private_to = event.sender if event.private else None
     return (
-        WindowEntry(event.event_id, event.sender, turn.said or "", turn.received_at, private_to),
+        WindowEntry(event.event_id, event.sender, turn.said or "", turn.received_at, private_to, event.media),
         WindowEntry(event.event_id, None, turn.answer or "", turn.answered_at or turn.received_at, private_to),
     )

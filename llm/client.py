@@ -39,10 +39,12 @@ from llm.story import plan_of, plan_prompt
 from llm.stream import Spent, whole
 from llm.wire import assistant_turn, messages_of, system_of, text_of, tool_result, tools_of, usage_of
 from memory.cleanup import CleanupAnswer, CleanupGroup
-from memory.errors import ModelAnswerInvalid, ModelError, ModelKeyMissing
+from memory.errors import ModelAnswerInvalid, ModelError, ModelKeyMissing, ModelRequestRefused
 from memory.model import Prompt, Reply, ToolCall, ToolResult, ToolSpec, Usage
 from memory.story import StoryPlan, StoryRequest
 from memory.types import Extraction, ExtractionRequest
+
+log = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 10.0
 IDLE_SECONDS = 60.0  # between two pieces of a stream; the API sends pings while the model thinks
@@ -134,6 +136,12 @@ class AnthropicModel:
             return await self._converse(prompt, tools, turn)
         except ModelError as error:
             error.usage = (*turn.usage, *error.usage)
+            if isinstance(error, ModelRequestRefused) and any(message.images for message in prompt.messages):
+                log.warning(
+                    "the model %s did not take a request with a picture (%s); for a model that takes none set "
+                    "pictures.enabled = false",
+                    *(turn.model, error),
+                )
             raise
 
     async def _converse(self, prompt: Prompt, tools: Sequence[ToolSpec], turn: _Turn) -> Reply:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import anthropic
 import httpx2
 
-from memory.errors import ModelError, ModelRequestInvalid, ModelUnavailable
+from memory.errors import ModelError, ModelRequestInvalid, ModelRequestRefused, ModelUnavailable
 
 _KIND = re.compile(r"[a-z_]{1,60}")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{1,80}")
@@ -33,20 +33,22 @@ _RAISED = (
 )
 
 _REQUEST_FAULTS = frozenset(range(400, 500)) - {401, 402, 403, 407, 408, 425, 429}
+_NOT_TAKEN = frozenset({400, 413, 415, 422})
 
 
 @contextmanager
 def as_model_errors(timeout_seconds: float) -> Iterator[None]:
     """Turn what a model call raises into ModelError; ModelUnavailable where any would fail. Cancellation passes.
 
-    ModelRequestInvalid where the text cannot be sent; what cannot be decoded, though, came from the server.
+    ModelRequestRefused where this request alone was not taken. ModelRequestInvalid where the text cannot be sent; what
+    cannot be decoded, though, came from the server.
     """
     try:
         yield
     except UnicodeEncodeError as error:
         raise ModelRequestInvalid(f"the request cannot be built ({type(error).__name__})") from None
     except _RAISED as error:
-        kind = ModelError if _is_answer(error) else ModelUnavailable
+        kind = _kind_of(error)
         # Not chained: the SDK's texts quote what the server wrote, which may quote the prompt.
         raise kind(_cause(error, timeout_seconds)) from None
 
@@ -58,6 +60,12 @@ def _is_answer(error: Exception) -> bool:
     error within a stream comes with the status of the stream, 200.
     """
     return isinstance(error, anthropic.APIStatusError) and error.status_code in _REQUEST_FAULTS
+
+
+def _kind_of(error: Exception) -> type[ModelError]:
+    if not _is_answer(error):
+        return ModelUnavailable
+    return ModelRequestRefused if getattr(error, "status_code", None) in _NOT_TAKEN else ModelError
 
 
 def _cause(error: Exception, timeout_seconds: float) -> str:

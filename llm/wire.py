@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterable, Sequence
+from typing import cast
 
 from anthropic.types import (
+    Base64ImageSourceParam,
+    ImageBlockParam,
     Message,
     MessageParam,
     TextBlockParam,
@@ -13,7 +17,7 @@ from anthropic.types import (
     ToolUseBlock,
 )
 
-from memory.model import Block, Prompt, PromptMessage, ToolResult, ToolSpec, Usage
+from memory.model import Block, Image, Prompt, PromptMessage, ToolResult, ToolSpec, Usage
 
 
 def system_of(prompt: Prompt) -> list[TextBlockParam]:
@@ -22,9 +26,12 @@ def system_of(prompt: Prompt) -> list[TextBlockParam]:
 
 
 def messages_of(prompt: Prompt) -> list[MessageParam]:
-    """Return the messages of a prompt; one without any text is left out, as the API refuses it."""
+    """Return the messages of a prompt, pictures before the texts they came with.
+
+    One of neither is left out, as the API refuses it.
+    """
     pairs = ((message, _text_blocks(message.blocks)) for message in prompt.messages)
-    return [_message(message, blocks) for message, blocks in pairs if blocks]
+    return [_message(message, blocks) for message, blocks in pairs if blocks or message.images]
 
 
 def tools_of(tools: Sequence[ToolSpec]) -> list[ToolParam]:
@@ -69,7 +76,14 @@ def usage_of(message: Message, model: str) -> Usage:
 def _message(message: PromptMessage, blocks: list[TextBlockParam]) -> MessageParam:
     if message.role == "assistant":
         return {"role": "assistant", "content": blocks}
-    return {"role": "user", "content": blocks}
+    cached = max((number for number, block in enumerate(blocks, 1) if "cache_control" in block), default=0)
+    images = [_image_block(image) for image in message.images]  # behind what is cached, which they must not change
+    return {"role": "user", "content": [*blocks[:cached], *images, *blocks[cached:]]}
+
+
+def _image_block(image: Image) -> ImageBlockParam:
+    source = {"type": "base64", "media_type": image.media_type, "data": base64.b64encode(image.data).decode("ascii")}
+    return {"type": "image", "source": cast(Base64ImageSourceParam, source)}
 
 
 def _text_blocks(blocks: Iterable[Block]) -> list[TextBlockParam]:

@@ -61,6 +61,10 @@ class ModelRequestInvalid(ModelError):
     """The request could not be built, so nothing was sent: it says nothing of the server."""
 
 
+class ModelRequestRefused(ModelError):
+    """The model's server works, but does not take a request like this one."""
+
+
 class ModelPaused(ModelError):
     """The model was not asked, since its server failed time after time; it is tried again in a while."""
 

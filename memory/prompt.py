@@ -11,6 +11,7 @@ from memory.documents import Chunk
 from memory.kinds import INSTRUCTIONS
 from memory.model import Block, Image, Prompt, PromptMessage
 from memory.persona import keyed_entries, standing_text
+from memory.seeing import named
 from memory.text import clean, fence, visible
 from memory.types import Memory, Persona, ScopeKind, TurnKind, WindowEntry
 from memory.words import NOTHING, Heard
@@ -132,7 +133,8 @@ def _said(entry: WindowEntry) -> Block:
     if entry.author is None:
         return Block(visible(entry.text))
     at = _utc(entry.at).strftime("%Y-%m-%dT%H:%MZ")
-    return Block(fence("message", entry.text, **{"from": entry.author, "at": at}))
+    held = {} if entry.media is None else {"with": named(entry.media)}
+    return Block(fence("message", entry.text, **{"from": entry.author, "at": at}, **held))
 
 
 def _messages(history: Iterable[WindowEntry]) -> list[PromptMessage]:

@@ -5,14 +5,18 @@ Shapes are checked by the models below (surplus keys are refused, as by the API)
 
 from __future__ import annotations
 
+import base64
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, ValidationInfo, field_validator
 
 from llm.offline.api import JsonObject, refused
 from llm.offline.schema import check_schema
 
 MAX_BREAKPOINTS = 4
+MAX_IMAGES = 100
+MAX_IMAGE_CHARACTERS = 5 * 1024 * 1024  # of one picture, in base64
+_MAGIC = {"image/jpeg": b"\xff\xd8\xff", "image/png": b"\x89PNG\r\n\x1a\n", "image/gif": b"GIF8", "image/webp": b"RIFF"}
 
 
 class _Part(BaseModel):
@@ -32,6 +36,28 @@ class _TextBlock(_Part):
     text: Text
     cache_control: _CacheControl | None = None
     citations: None = None
+
+
+class _ImageSource(_Part):
+    type: Literal["base64"]
+    media_type: Literal["image/jpeg", "image/png", "image/gif", "image/webp"]
+    data: str
+
+    @field_validator("data")
+    @classmethod
+    def _holds_a_picture(cls, data: str, info: ValidationInfo) -> str:
+        if len(data) > MAX_IMAGE_CHARACTERS:
+            raise ValueError(f"image exceeds 5 MB maximum: {len(data)} bytes > {MAX_IMAGE_CHARACTERS} bytes")
+        begins = _MAGIC.get(str(info.data.get("media_type")), b"")
+        if not base64.b64decode(data, validate=True).startswith(begins):
+            raise ValueError("Image does not match the provided media type")
+        return data
+
+
+class _Image(_Part):
+    type: Literal["image"]
+    source: _ImageSource
+    cache_control: _CacheControl | None = None
 
 
 class _ToolUse(_Part):
@@ -57,7 +83,7 @@ class _Thinking(_Part):
     signature: str
 
 
-_UserBlock = Annotated[_TextBlock | _ToolResult, Field(discriminator="type")]
+_UserBlock = Annotated[_TextBlock | _Image | _ToolResult, Field(discriminator="type")]
 _AssistantBlock = Annotated[_TextBlock | _ToolUse | _Thinking, Field(discriminator="type")]
 
 
@@ -119,6 +145,7 @@ def check_request(body: JsonObject) -> None:
     except ValidationError as error:
         raise refused(_problem(error)) from None
     _check_order(request)
+    _check_images(request)
     _check_breakpoints(request)
     _check_tools(request)
     if request.output_config and request.output_config.format:
@@ -144,6 +171,15 @@ def _check_order(request: _Body) -> None:
         if sorted(answered) != sorted(open_calls):
             raise refused(f"messages.{index}: each tool_use must be followed by its one tool_result")
         open_calls = [block.id for block in blocks if isinstance(block, _ToolUse)]
+
+
+def _check_images(request: _Body) -> None:
+    blocks = [
+        block for message in request.messages if not isinstance(message.content, str) for block in message.content
+    ]
+    found = sum(1 for block in blocks if isinstance(block, _Image))
+    if found > MAX_IMAGES:
+        raise refused(f"messages: at most {MAX_IMAGES} images may be provided, found {found}")
 
 
 def _check_breakpoints(request: _Body) -> None:

@@ -1,6 +1,7 @@
 """Token counts and a prompt cache, both simple and stated.
 
-A token is up to four letters or digits in a row, or one other character that is no white space.
+A token is up to four letters or digits in a row, or one other character that is no white space. A picture is one token
+for 750 pixels, as in the API; of one that is no PNG the size is not looked for, and it counts 1,600.
 
 The cache is the Messages API's: a prompt is its tools, then system, then messages, block by block. A breakpoint (at
 most four, see `checks`) writes one entry, the whole prompt up to it, if that is at least 1,024 tokens. From each
@@ -12,9 +13,11 @@ the last breakpoint.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import re
+import struct
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -27,6 +30,10 @@ LIFETIME = timedelta(minutes=5)
 LOOKBACK_BLOCKS = 20
 _TOKEN = re.compile(r"[^\W_]{1,4}|[^\s]")
 _REMEMBERED = 4096
+PICTURE_TOKENS = 1600  # of one whose size is not looked for
+
+_PNG_START = 24  # bytes, up to the end of width and height
+_Content = tuple[str, str, bool, int | None]  # whose, the text, whether it is marked, and its tokens if it is no text
 
 
 def count_tokens(text: str) -> int:
@@ -98,16 +105,16 @@ class PromptCache:
 def _prefixes(body: JsonObject) -> Iterator[_Prefix]:
     digest = hashlib.sha256(str(body["model"]).encode())
     tokens = 0
-    for owner, text, marked in _blocks(body):
+    for owner, text, marked, counted in _blocks(body):
         digest.update(f"{owner}\0{text}\0".encode("utf-8", "surrogatepass"))
-        tokens += count_tokens(text)
+        tokens += count_tokens(text) if counted is None else counted
         yield _Prefix(digest.digest(), tokens, marked)
 
 
-def _blocks(body: JsonObject) -> Iterator[tuple[str, str, bool]]:
-    """Yield tools, system and messages in the order the API caches them: whose, the text, and whether it is marked."""
+def _blocks(body: JsonObject) -> Iterator[_Content]:
+    """Yield tools, system and messages in the order the API caches them."""
     for tool in body.get("tools", []):
-        yield "tool", _plain(tool), "cache_control" in tool
+        yield "tool", _plain(tool), "cache_control" in tool, None
     system = body.get("system", "")
     yield from _of_content("system", system) if system else ()
     choice = _plain(body.get("tool_choice", {}))
@@ -115,12 +122,23 @@ def _blocks(body: JsonObject) -> Iterator[tuple[str, str, bool]]:
         yield from _of_content(f"{message['role']} {choice}", message["content"])
 
 
-def _of_content(owner: str, content: str | list[JsonObject]) -> Iterator[tuple[str, str, bool]]:
+def _of_content(owner: str, content: str | list[JsonObject]) -> Iterator[_Content]:
     if isinstance(content, str):
         content = [{"type": "text", "text": content}]
     for block in content:
         text = block["text"] if block.get("type") == "text" else _plain(block)
-        yield owner, text, "cache_control" in block
+        yield owner, text, "cache_control" in block, _picture_tokens(block)
+
+
+def _picture_tokens(block: JsonObject) -> int | None:
+    """Return the tokens of a picture, None for any other block."""
+    if block.get("type") != "image":
+        return None
+    start = base64.b64decode(block["source"]["data"][:32])
+    if start[1:4] != b"PNG" or len(start) < _PNG_START:
+        return PICTURE_TOKENS
+    width, height = struct.unpack(">II", start[16:_PNG_START])
+    return int(-(-width * height // 750))
 
 
 def _plain(block: JsonObject) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import io
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -10,6 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+import PIL.Image
 import pytest
 from pydantic import SecretStr
 
@@ -25,9 +28,10 @@ from memory.errors import (
     ModelKeyMissing,
     ModelPaused,
     ModelRequestInvalid,
+    ModelRequestRefused,
     ModelUnavailable,
 )
-from memory.model import Block, Prompt, PromptMessage, Reply, ToolCall, ToolResult, Usage
+from memory.model import Block, Image, Prompt, PromptMessage, Reply, ToolCall, ToolResult, Usage
 from memory.types import Candidate, Exchange, Extraction, ExtractionRequest, Origin
 from tests.fakes.model_server import (
     ModelServer,
@@ -498,6 +502,81 @@ async def test_an_error_status_costs_nothing() -> None:
         with pytest.raises(ModelError) as caught:
             await model.reply(prompt(), (), no_tool)
     assert caught.value.usage == ()
+
+
+# --- pictures -----------------------------------------------------------------------------------------------------
+
+
+def png(width: int = 30, height: int = 25) -> bytes:
+    data = io.BytesIO()
+    PIL.Image.new("RGB", (width, height), "teal").save(data, "PNG")
+    return data.getvalue()
+
+
+def prompt_with(*images: Image) -> Prompt:
+    plain = prompt()
+    return replace(plain, messages=(*plain.messages[:-1], replace(plain.messages[-1], images=images)))
+
+
+async def test_d14_a_picture_is_a_block_before_the_text_it_came_with_and_behind_what_is_cached() -> None:
+    data = png()
+    async with model_and_server(replies=[say("A teal tile."), say("again")]) as (model, server):
+        first = await model.reply(prompt_with(Image("image/png", data)), (), no_tool)
+        second = await model.reply(prompt(), (), no_tool)
+    shown, plain = (request.body["messages"] for request in server.requests)
+    earlier, picture, text = shown[-1]["content"]
+    assert picture == {
+        "type": "image",
+        "source": {"type": "base64", "media_type": "image/png", "data": base64.b64encode(data).decode()},
+    }
+    assert [earlier, text] == plain[-1]["content"]
+    assert shown[:-1] == plain[:-1]
+    assert second.usage[0].cache_read_tokens == first.usage[0].cache_write_tokens > 0
+
+
+async def test_a_picture_costs_one_token_for_750_pixels() -> None:
+    async with model_and_server(replies=[say("1"), say("2")]) as (model, _):
+        with_one = await model.reply(prompt_with(Image("image/png", png(30, 25))), (), no_tool)
+        with_larger = await model.reply(prompt_with(Image("image/png", png(60, 25))), (), no_tool)
+    tokens = [
+        sum((u.input_tokens, u.cache_read_tokens, u.cache_write_tokens)) for (u,) in (with_one.usage, with_larger.usage)
+    ]
+    assert tokens[1] - tokens[0] == 1
+
+
+async def test_a_picture_alone_is_a_message() -> None:
+    alone = Prompt((), (PromptMessage("user", (Block(" "),), (Image("image/png", png()),)),))
+    async with model_and_server(replies=[say("Seen.")]) as (model, server):
+        assert (await model.reply(alone, (), no_tool)).text == "Seen."
+    assert [block["type"] for block in server.requests[0].body["messages"][0]["content"]] == ["image"]
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        Image("image/tiff", b"II*\0"),
+        Image("image/png", b"no picture"),
+        Image("image/jpeg", png()),
+        Image("image/png", png() + bytes(4_000_000)),
+    ],
+    ids=["format", "no picture", "another format than it says", "too large"],
+)
+async def test_what_the_api_takes_for_no_picture_is_refused_and_operators_are_told_what_to_set(
+    image: Image, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with model_and_server() as (model, _):
+        with pytest.raises(ModelRequestRefused):
+            await model.reply(prompt_with(image), (), no_tool)
+        assert model.breaker.state == "closed"
+    assert "pictures.enabled = false" in caplog.text
+    assert SECRET_WORDS not in caplog.text
+
+
+async def test_without_a_picture_no_word_of_pictures_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    async with model_and_server(replies=[fail(400, "invalid_request_error")]) as (model, _):
+        with pytest.raises(ModelRequestRefused):
+            await model.reply(prompt(), (), no_tool)
+    assert "picture" not in caplog.text
 
 
 # --- extraction ---------------------------------------------------------------------------------------------------
