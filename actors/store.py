@@ -82,7 +82,7 @@ class UsageTable(Protocol):
     """Tokens spent."""
 
     async def add(self, event_id: str, user_id: str, room_id: str, purpose: str, usage: Usage, at: datetime) -> None:
-        """Record one model call; `purpose` is "reply", "extraction" or "cleanup"."""
+        """Record one model call; `purpose` is "reply", "draw", "story", "extraction" or "cleanup"."""
         ...
 
     async def totals(

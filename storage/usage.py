@@ -31,7 +31,7 @@ class UsageRows:
         self._sql = sql
 
     async def add(self, event_id: str, user_id: str, room_id: str, purpose: str, usage: Usage, at: datetime) -> None:
-        """Record one model call; `purpose` is "reply" or "extraction"."""
+        """Record one model call; `purpose`: see `actors.store.UsageTable`."""
         await self._sql.run(
             _ADD,
             event_id,
