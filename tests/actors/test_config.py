@@ -113,3 +113,17 @@ async def test_a_language_set_in_chat_is_spoken_from_the_next_answer_on(configur
     await bot.say("!config room bot.language de")
     await bot.say("!config room bot.language")
     assert bot.matrix.bodies(ROOM)[-1].startswith('`bot.language` ist `"de"` (im Chat für diesen Raum gesetzt).')
+
+
+@pytest.mark.parametrize("name", ["verse_enabled", "verseEnabled", "verse.enabled"])
+async def test_scenes_are_switched_on_for_a_room_under_each_of_their_names(configured: Bot, name: str) -> None:
+    bot = configured
+    await bot.say(f"!config room {name} true")
+    assert bot.settings.kinds(ROOM).verse_enabled
+    assert not bot.settings.kinds(OTHER).verse_enabled
+    await bot.say("!verse on", BAU)
+    await bot.say("I draw my sword", BAU, addressed=False)
+    assert bot.matrix.bodies(ROOM)[-1] == "answer"
+    await bot.say(f"!config room {name} off")
+    await bot.say("I wait", BAU, addressed=False)
+    assert len(bot.model.prompts) == 1

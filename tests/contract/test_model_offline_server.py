@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -128,6 +129,14 @@ async def test_extraction_finds_new_facts_and_re_mentions_p6_p9(asked: Extractio
         found, usage = await model.extract(asked)
     assert found == expected
     assert usage.input_tokens > 0 and usage.output_tokens > 0
+
+
+async def test_of_a_scene_only_what_is_said_out_of_character_is_found_p6() -> None:
+    said = "I have two daughters and my cat is named Mochi. ((I live in Bern))"
+    asked = request(said, candidates=("Cat is named Mochi",))
+    async with offline_model() as model:
+        found, _ = await model.extract(replace(asked, exchange=replace(asked.exchange, scene=True)))
+    assert found == Extraction(("Lives in Bern",))
 
 
 async def test_reply_says_what_it_remembers_and_what_it_is() -> None:

@@ -23,8 +23,10 @@ from commands.memory_values import (
     UnshareMine,
 )
 from commands.parse import parse
+from commands.scene_values import BeginScene, EndScene, ShowScene
 from commands.table import TABLE
 from commands.values import Help, Misused, StartTurn, Unknown, Value
+from memory.types import TurnKind
 
 
 def value(text: str, prefix: str = "!") -> Value | None:
@@ -41,6 +43,13 @@ def value(text: str, prefix: str = "!") -> Value | None:
         ("!ask\nfirst line\n\n  second", StartTurn("first line\n\n  second")),
         ("!ask\u00a0how", StartTurn("how")),
         ("!ask\u3000how", StartTurn("how")),
+        ("!code a clock", StartTurn("a clock", TurnKind.CODE)),
+        ("!verse I wait", StartTurn("I wait", TurnKind.VERSE)),
+        ("!verse", ShowScene()),
+        ("!verse on", BeginScene()),
+        ("!Verse OFF ", EndScene()),
+        ("!verse On the deck", StartTurn("On the deck", TurnKind.VERSE)),
+        ("!verse off\nI go", StartTurn("off\nI go", TurnKind.VERSE)),
         ("!help", Help()),
         ("!help memories", Help("memories")),
         ("!memories", ListMine()),
@@ -115,6 +124,7 @@ def test_a_command_is_read(text: str, expected: Value) -> None:
     [
         ("!ask", ["ask"]),
         ("!ask   \n", ["ask"]),
+        ("!code", ["code"]),
         ("!memories del", ["memories", "del"]),
         ("!memories del , ,", ["memories", "del"]),
         ("!memories edit", ["memories", "edit"]),

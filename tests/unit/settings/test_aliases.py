@@ -116,3 +116,8 @@ def test_both_spellings_wrong_values_and_unknown_names_are_refused(
 ) -> None:
     [line] = faults(write_config(more, required=f"{top}\n{REQUIRED}"))
     assert line.startswith(fault)
+
+
+@pytest.mark.parametrize("name", ["verse_enabled", "verseEnabled", "VERSE_ENABLED"])
+def test_scenes_are_switched_on_by_their_own_name_too(write_config: WriteConfig, name: str) -> None:
+    assert load(write_config(required=f"{name} = true\n{REQUIRED}"), {}).verse.enabled
