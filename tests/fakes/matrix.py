@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import defaultdict
 
@@ -27,6 +28,9 @@ class FakeMatrix:
         self.looked_for: list[str] = []
         self.findable: dict[str, str] = {}
         self.files: dict[tuple[str, str], Attachment] = {}  # by room and event
+        self.fetched: list[str] = []  # events whose files were asked for
+        self.fetch_failures: list[Exception] = []
+        self.fetch_gate: asyncio.Event | None = None  # while set, holds files back
         self.uploads: list[bytes] = []
         self.direct: dict[str, str] = {}  # rooms by user
         self.unreachable: set[str] = set()  # users with whom no direct room can be had
@@ -59,6 +63,11 @@ class FakeMatrix:
         most_bytes: int,
         kinds: frozenset[MediaKind] = frozenset({MediaKind.FILE}),
     ) -> Attachment | None:
+        self.fetched.append(event_id)
+        if self.fetch_gate is not None:
+            await self.fetch_gate.wait()
+        if self.fetch_failures:
+            raise self.fetch_failures.pop(0)
         found = self.files.get((room_id, event_id))
         if found is not None and len(found.data) > most_bytes:
             raise Refused("file-too-large", limit=most_bytes // 1000)
@@ -93,7 +102,13 @@ class FakeMatrix:
         file = {**content, "body": answer.attachment.name, "type": answer.attachment.media_type}
         if answer.attachment.picture is not None:
             info = answer.attachment.picture
-            file |= {"alt": answer.attachment.alt, "w": info.width, "h": info.height, "blurhash": info.blurhash}
+            file |= {
+                "msgtype": "m.image",
+                "alt": answer.attachment.alt,
+                "w": info.width,
+                "h": info.height,
+                "blurhash": info.blurhash,
+            }
         return (*said, json.dumps(file))
 
     def bodies(self, room_id: str | None = None) -> list[str]:
