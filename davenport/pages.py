@@ -74,8 +74,8 @@ defaults. They go over the sections above and over the environment, and have no 
 ALIASES_SECTION = """
 ## Other names
 
-The names that these settings have in the bot the promotion of memories comes from. They may stand at the top of
-`config.toml`, before the first section, and are taken by `!config`, in any case and also with `{prefix}` before them.
+The names that these settings have where their rules come from. They may stand at the top of `config.toml`, before the
+first section, and are taken by `!config`, in any case and also with `{prefix}` before them.
 A setting given under both names is refused.
 
 | Name | Key |
