@@ -65,6 +65,12 @@ def draw(description: str, language: str) -> str:
     return _svg(whole.format(seen), _background(frozenset(asked), things), *_placed(things))
 
 
+def known_thing(text: str, language: str) -> str | None:
+    """Return the name of the first thing in a text that could be drawn, None where there is none."""
+    found = next(_things([word.casefold() for word in _WORD.findall(text[:_READ])]), None)
+    return None if found is None else found.row[language].split("|")[0]
+
+
 def _things(asked: Sequence[str]) -> Iterator[_Thing]:
     """Yield the things in the order they are named, with the number and the colour that stand before them."""
     count: int | None = None

@@ -1,7 +1,7 @@
 """What stands in the requests the bot sends: fenced memories, candidates and messages, read back.
 
 The one place that knows their form: `memory.prompt` builds replies, `memory.drawing` what asks for drawings,
-`llm.extraction` extractions, `llm.cleanup` cleanups.
+`memory.story` parts of stories, `llm.story` their plans, `llm.extraction` extractions, `llm.cleanup` cleanups.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from llm.offline.api import JsonObject
-from memory import drawing
+from memory import drawing, story
 from memory.kinds import INSTRUCTIONS
 from memory.text import Fenced, unfence
 from memory.types import TurnKind
@@ -19,6 +19,7 @@ from memory.types import TurnKind
 _LINE = re.compile(r"^\[(\d+)\](?: \([^)]*\))? (.+)$", re.MULTILINE)
 EXTRACTION_FIELDS = frozenset({"new_facts", "reinforced"})
 CLEANUP_FIELDS = frozenset({"drops", "merges"})
+STORY_FIELDS = frozenset({"title", "parts"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,15 @@ class CleanupInput:
 
     memories: tuple[Line, ...]
     protected: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PartInput:
+    """What a request for one part of a story shows: what the story is about, and which of its parts is to be told."""
+
+    request: str
+    number: int
+    of: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +105,40 @@ def is_drawing(body: JsonObject) -> bool:
 
 def read_drawing(body: JsonObject) -> str:
     """Return what a request wants drawn."""
-    return next((each.text for each in unfence("description", "\n".join(_texts(body["messages"][0]["content"])))), "")
+    return _first("description", "\n".join(_texts(body["messages"][0]["content"])))
+
+
+def is_story(body: JsonObject) -> bool:
+    """Whether a request asks for the plan of a story, by the fields of its schema."""
+    return _fields(body) == STORY_FIELDS
+
+
+def read_story(body: JsonObject) -> tuple[str, int, int]:
+    """Return what a story is to be about, and how many parts and pictures it may have."""
+    text = "\n".join(_texts(body["messages"][-1]["content"]))
+    limits = next((each.attributes for each in unfence("limits", text)), {})
+    return _first("request", text), _number(limits, "parts"), _number(limits, "pictures")
+
+
+def is_story_part(body: JsonObject) -> bool:
+    """Whether a request asks for one part of a story, by its system text."""
+    return story.PART_SYSTEM_TEXT in _texts(body.get("system", ""))
+
+
+def read_story_part(body: JsonObject) -> PartInput:
+    """Read a request for one part of a story."""
+    text = "\n".join(_texts(body["messages"][-1]["content"]))
+    wanted = next((each.attributes for each in unfence("part", text)), {})
+    return PartInput(_first("request", text), _number(wanted, "number"), _number(wanted, "of"))
+
+
+def _first(tag: str, text: str) -> str:
+    return next((each.text for each in unfence(tag, text)), "")
+
+
+def _number(attributes: dict[str, str], name: str) -> int:
+    found = attributes.get(name, "")
+    return int(found) if found.isdecimal() else 1
 
 
 def _fields(body: JsonObject) -> frozenset[str]:

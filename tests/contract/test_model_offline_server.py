@@ -25,6 +25,7 @@ from memory.documents import Chunk
 from memory.drawing import alt_text, drawing_prompt, find_svg, second_prompt
 from memory.model import Prompt, ToolCall, ToolResult
 from memory.prompt import build_prompt
+from memory.story import StoryRequest, part_prompt
 from memory.types import (
     Candidate,
     Exchange,
@@ -294,6 +295,32 @@ async def test_a_drawing_is_put_together_from_known_things_and_says_what_is_seen
     assert alt_text(svg, "").startswith(seen)
     assert "language model" in alt_text(svg, "") or "Sprachmodell" in alt_text(svg, "")
     assert not {"script", "image", "style", "use"} & set(re.findall(r"<(\w+)", svg)) and "href" not in svg
+
+
+@pytest.mark.parametrize(
+    ("text", "parts", "pictures", "title"),
+    [
+        ("a cat who crosses the sea", 5, 3, "Cat, or: a cat who crosses the sea"),
+        ("Erzähl mir von der Katze und dem Mond!", 3, 1, "Katze, oder: Erzähl mir von der Katze und dem Mond"),
+        ("the meaning of <life> & {name}", 1, 0, "Somebody, or: the meaning of <life> & {name}"),
+        ("two dogs", 9, 9, "Dog, or: two dogs"),
+    ],
+)
+async def test_a_story_is_one_tale_with_the_words_of_the_request(
+    text: str, parts: int, pictures: int, title: str
+) -> None:
+    asked = StoryRequest(text, parts, pictures)
+    async with offline_model() as model:
+        plan, _ = await model.plan_story(asked)
+        told = [
+            (await model.reply(part_prompt(asked, plan, number, ()), (), no_tool)).text
+            for number in range(1, len(plan.parts) + 1)
+        ]
+    assert plan.title == title
+    assert (len(plan.parts), plan.pictures) == (min(parts, 5), min(pictures, 5))
+    assert len(set(told)) == len(told)
+    assert all("language model" in each or "Sprachmodell" in each for each in (told[0], told[-1]))
+    assert plan.parts[-1].heading in ("How it ends", "Wie es ausgeht")
 
 
 # --- what the API refuses -----------------------------------------------------------------------------------------
