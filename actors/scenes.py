@@ -87,9 +87,7 @@ class Scenes:
     """Finds, among the events of a batch, what is said in a scene."""
 
     def __init__(self, parts: Parts) -> None:
-        self._settings = parts.settings
-        self._dispatcher = parts.dispatcher
-        self._clock = parts.clock
+        self._parts = parts
 
     async def mark(
         self, tables: Tables, batch: SyncBatch, events: Sequence[Incoming], silent: Collection[str]
@@ -97,39 +95,73 @@ class Scenes:
         """Return the events of a batch, those marked that are part of a scene, which goes on by them.
 
         Part of it is what the person says to the bot; in a group room also what is said to nobody, since they have
-        asked for that. What mentions or answers somebody else is not, nor commands, nor what holds no text.
+        asked for that. What mentions or answers somebody else is not, nor commands, nor what holds no text. The command
+        that ends a scene ends it here.
         """
         if not any(map(_is_message, events)) or not await tables.scenes.any():
             return tuple(events)
-        now = self._clock.now()
         late = frozenset(event.event_id for event in batch.late)
-        open_now: dict[_Place, bool] = {}
-        going_on: set[_Place] = set()
+        reading = _Reading(self._parts, tables)
         marked = []
         for event in events:
-            place = (event.room_id, event.thread_root, event.sender)
-            if _may_be_said_in_one(event, late) and event.sender not in silent:
-                if place not in open_now:
-                    open_now[place] = await self._is_open(tables, place, now)
-                meaning = self._dispatcher.recognise(event.text, meant=True) if open_now[place] else None
-                if open_now[place] and (meaning is None or meaning.turn is TurnKind.VERSE):
-                    going_on.add(place)
-                    event = replace(event, scene=meaning is None)  # noqa: PLW2901
-            marked.append(event)
-        for place in going_on:
-            length = timedelta(minutes=self._settings.kinds(place[0]).verse_minutes)
-            await tables.scenes.put(*place, now + length)
+            heard = _may_be_said_in_one(event, late) and event.sender not in silent
+            marked.append(replace(event, scene=True) if heard and await reading.is_part(event) else event)
+        await reading.end()
         return tuple(marked)
 
-    async def _is_open(self, tables: Tables, place: _Place, now: datetime) -> bool:
+
+class _Reading:
+    """The scenes of one batch, in the transaction that journals it."""
+
+    def __init__(self, parts: Parts, tables: Tables) -> None:
+        self._parts = parts
+        self._tables = tables
+        self._now = parts.clock.now()
+        self._open: dict[_Place, bool] = {}
+        self._going_on: dict[_Place, None] = {}
+
+    async def is_part(self, event: Incoming) -> bool:
+        """Whether a message, if its author is in a scene there, is said in it."""
+        place = (event.room_id, event.thread_root, event.sender)
+        if place not in self._open:
+            self._open[place] = await self._is_open(place)
+        if not self._open[place]:
+            return False
+        meaning = self._parts.dispatcher.recognise(event.text, meant=True)
+        if meaning is None or meaning.turn is TurnKind.VERSE:
+            self._going_on[place] = None
+        elif meaning.ends_scene and await _ended_by(self._tables, event.event_id, place):
+            self._open[place] = False
+            self._going_on.pop(place, None)
+        return meaning is None
+
+    async def end(self) -> None:
+        """Let those scenes go on in which something was said."""
+        for place in self._going_on:
+            length = timedelta(minutes=self._parts.settings.kinds(place[0]).verse_minutes)
+            await self._tables.scenes.put(*place, self._now + length)
+
+    async def _is_open(self, place: _Place) -> bool:
         """Whether a person is in a scene; one that is over, or switched off in the room, is removed."""
-        until = await tables.scenes.until(*place)
+        until = await self._tables.scenes.until(*place)
         if until is None:
             return False
-        if now <= until and self._settings.kinds(place[0]).verse_enabled:
+        if self._now <= until and self._parts.settings.kinds(place[0]).verse_enabled:
             return True
-        await tables.scenes.end(*place)
+        await self._tables.scenes.end(*place)
         return False
+
+
+async def _ended_by(tables: Tables, event_id: str, place: _Place) -> bool:
+    """End a scene by the command that says so, before its turn comes: answers that still run may keep it waiting.
+
+    The command then finds that recorded as its effect. False: it was carried out long since, and comes in once more.
+    """
+    if await tables.journal.known((event_id,)):
+        return False
+    await tables.scenes.end(*place)
+    await tables.effects.record(event_id, EffectKey(event_id).call, _ENDED)
+    return True
 
 
 def _is_message(event: Incoming) -> bool:

@@ -23,6 +23,7 @@ from commands.order import Handlers, Order
 from commands.parse import Call, parse
 from commands.ports import Configuring, Files, System
 from commands.quotas import limit_of, name_of
+from commands.scene_values import EndScene
 from commands.table import DEFAULT_PREFIX, TABLE, Table
 from commands.values import Misused, StartTurn, Unknown
 from memory.events import Caller, Recognised, Told
@@ -95,7 +96,7 @@ class CommandDispatcher:
         name = name_of(() if isinstance(call.value, Misused) else call.path)
         if isinstance(call.value, StartTurn):
             return Recognised(turn=call.value.kind, text=call.value.text, name=name)
-        return Recognised(command=call, name=name)
+        return Recognised(command=call, name=name, ends_scene=isinstance(call.value, EndScene))
 
     def limit(self, name: str) -> Limit:
         """Return what a try of this command counts against: `limits.quotas`, else the table, else DEFAULT."""

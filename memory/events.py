@@ -218,12 +218,16 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """What a text means to the bot: a turn with its kind and text, or a command value to hand to the Dispatcher."""
+    """What a text means to the bot: a turn with its kind and text, or a command value to hand to the Dispatcher.
+
+    ends_scene: the command that ends its author's scene, which holds from the moment it comes in.
+    """
 
     turn: TurnKind | None = None
     text: str = ""
     command: object | None = None
     name: str = ""  # of the command as typed, "memories del", in the spelling of the table
+    ends_scene: bool = False
 
 
 class Dispatcher(Protocol):

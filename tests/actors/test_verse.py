@@ -228,6 +228,34 @@ async def test_verse_off_ends_it_for_whoever_says_so(stage: Bot) -> None:
     assert await kind_of(stage, await overheard(stage, "I wait", BAU)) is TurnKind.VERSE
 
 
+async def test_verse_off_holds_from_the_moment_it_comes_in_though_an_answer_keeps_it_waiting(stage: Bot) -> None:
+    await overheard(stage, "!verse on")
+    gate = stage.model.gates["sword"] = asyncio.Event()
+    before = stage.message("I draw my sword", addressed=False)
+    off = stage.message("!verse off", addressed=False)
+    after = stage.message("lunch, anybody?", addressed=False)
+    await stage.deliver(before)
+    await stage.deliver(off, after)
+    assert await scenes(stage) == []
+    gate.set()
+    await stage.settle()
+    assert told(stage) == say("verse-ended")
+    assert await kind_of(stage, before) is TurnKind.VERSE
+    assert await kind_of(stage, after) is None
+    assert (await entry_of(stage, after)).incoming.body == ""
+
+
+async def test_verse_off_that_comes_in_again_does_not_end_a_later_scene(stage: Bot) -> None:
+    await overheard(stage, "!verse on")
+    off = await overheard(stage, "!verse off")
+    async with stage.store.transaction() as tables:
+        await tables.effects.drop(off.event_id)
+    await overheard(stage, "!verse on")
+    await stage.deliver(off)
+    await stage.settle()
+    assert await scenes(stage) == [(ROOM, "", JUNO)]
+
+
 async def test_in_a_scene_ask_is_an_ordinary_question_and_a_mention_is_part_of_it(stage: Bot) -> None:
     await overheard(stage, "!verse on")
     asked = await overheard(stage, "!ask what time is it?")
