@@ -24,7 +24,7 @@ from davenport.bot import Bot
 from davenport.clock import SystemClock
 from davenport.day import DayTurn, Keeping
 from davenport.in_force import InForce
-from davenport.measured_media import MeasuredMedia
+from davenport.measured_media import MeasuredMedia, MeasuredPainter
 from davenport.metrics import MeasuredEmbedder, MeasuredModel, PrometheusMetrics
 from davenport.overrides import ChatSettings
 from davenport.panel import Panel
@@ -124,7 +124,7 @@ async def opened(
                 chunk_indexes=FaissIndexes(settings.limits.index_mb * 1_000_000),
                 metrics=metrics,
                 spending=spending,
-                painter=painter,
+                painter=None if painter is None else MeasuredPainter(painter, metrics),
             )
         )
         system.factories = _factories(parts)
