@@ -22,7 +22,7 @@ from memory.media import Attachment, MediaKind, Picture, PictureInfo
 from memory.model import Image
 from memory.settings import KindSettings
 from memory.text import unfence
-from memory.types import Extraction, Given, Privacy, TurnKind
+from memory.types import Extraction, Given, Persona, Privacy, TurnKind
 from tests.actors.conftest import BAU, BOT, JUNO, ROOM, Bot, until
 from tests.actors.test_learning import redaction
 from tests.actors.touching import PICTURE, CountingEmbedder, PlainMedia, Watch
@@ -127,6 +127,14 @@ async def test_code_and_verse_look_too(bot: Bot, text: str) -> None:
     bot.settings.of_kinds = KindSettings(verse_enabled=True)
     await send(bot, text)
     assert shown(bot) == (SHOWN,)
+
+
+async def test_a_caption_that_begins_with_a_name_of_the_rooms_persona_is_for_the_bot(bot: Bot) -> None:
+    bot.settings.named = {"default": Persona(answers_to=("Captain",)), "captain": Persona("captain")}
+    await send(bot, "Captain, what is this?", **OVERHEARD)
+    await send(bot, "Captain, and this?", addressed=False, for_others=True)
+    assert shown(bot) == (SHOWN,)
+    assert bot.matrix.bodies() == ["answer"]
 
 
 async def test_a_drawing_fetches_nothing(bot: Bot) -> None:
@@ -442,6 +450,15 @@ async def test_d2_p1_a_picture_without_words_searches_nothing_and_asks_no_model_
         assert {"memory_candidates", "mentions"} < set(seen.tables)
     finally:
         await bot.crash()
+
+
+async def test_p4_a_picture_without_words_is_followed_by_a_pass_that_prunes(bot: Bot) -> None:
+    bot.model.find = lambda request: Extraction(("Has a cat",))
+    await bot.say("I have a cat")
+    assert len(await bot.candidates()) == 1
+    bot.next_day(20)
+    await send(bot, "", **DIRECT)
+    assert (len(bot.model.requests), await bot.candidates()) == (1, ())
 
 
 async def test_a_picture_redacted_while_it_is_fetched_is_not_shown(bot: Bot) -> None:
