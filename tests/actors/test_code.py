@@ -46,10 +46,10 @@ async def test_code_and_ask_touch_the_same_tables_p1_d2(bot: Bot) -> None:
     await given(bot)
     await bot.say("!ask hello")
     bot.next_day()
-    database = bot.folder / "davenport.db"
-    asked = await touched(database, lambda: bot.say("!ask I like chess, what is my cat called?"))
+    folder = bot.folder
+    asked = await touched(folder, lambda: bot.say("!ask I like chess, what is my cat called?"))
     bot.next_day()
-    coded = await touched(database, lambda: bot.say("!code I like tea, what is my cat called?"))
+    coded = await touched(folder, lambda: bot.say("!code I like tea, what is my cat called?"))
     assert asked == coded == {"journal", "outbox", "sync_state", "usage", "memories", "memory_candidates", "mentions"}
 
 

@@ -100,24 +100,24 @@ async def test_verse_and_ask_touch_the_same_tables_and_a_scene_one_more_p1_d2(st
     stage.learns({"chess": "Likes chess", "tea": "Likes tea", "jazz": "Likes jazz"})
     mochi = await given(stage)
     await stage.say("hello")
-    database = stage.folder / "davenport.db"
+    folder = stage.folder
     stage.next_day()
-    asked = await touched(database, lambda: stage.say("!ask chess and my cat Mochi"))
+    asked = await touched(folder, lambda: stage.say("!ask chess and my cat Mochi"))
     stage.next_day()
-    played = await touched(database, lambda: stage.say("!verse tea and my cat Mochi"))
+    played = await touched(folder, lambda: stage.say("!verse tea and my cat Mochi"))
     assert asked == played == {"journal", "outbox", "sync_state", "usage", "memories", "memory_candidates", "mentions"}
-    begun = await touched(database, lambda: stage.say("!verse on"))
+    begun = await touched(folder, lambda: stage.say("!verse on"))
     assert begun == {"journal", "outbox", "sync_state", "scenes", "effects"}
     stage.next_day()
     await stage.say("!verse on")
     stage.clock.set(stage.clock.now() + timedelta(minutes=1))
     event = stage.message("jazz and my cat Mochi", addressed=False)
-    assert await touched(database, lambda: _delivered(stage, event)) == {*asked, "scenes"}
+    assert await touched(folder, lambda: _delivered(stage, event)) == {*asked, "scenes"}
     recall = (await entry_of(stage, event)).recall
     assert recall is not None and [match.memory_id for match in recall.matches] == [mochi.id]
     stage.clock.set(stage.clock.now() + timedelta(minutes=1))
-    assert await touched(database, lambda: stage.say("!verse off")) == {*begun}
-    assert await touched(database, lambda: stage.say("!verse")) == {"journal", "outbox", "sync_state"}
+    assert await touched(folder, lambda: stage.say("!verse off")) == {*begun}
+    assert await touched(folder, lambda: stage.say("!verse")) == {"journal", "outbox", "sync_state"}
 
 
 async def _delivered(bot: Bot, event: Incoming) -> None:

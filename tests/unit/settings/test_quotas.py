@@ -69,7 +69,7 @@ def test_a_wrong_form_is_refused_with_what_is_allowed(write_config: WriteConfig,
 @pytest.mark.parametrize(
     ("toml", "fault"),
     [
-        ('[limits.quotas."dance"]\nuser = "1/1h"', '[limits.quotas."dance"] must name a command: ask, memories, memor'),
+        ('[limits.quotas."dance"]\nuser = "1/1h"', '[limits.quotas."dance"] must name a command: ask, code, '),
         ('[limits.quotas."memories dance"]\nuser = "1/1h"', '[limits.quotas."memories dance"] must name a command'),
         ('[limits.quotas.""]\nuser = "1/1h"', '[limits.quotas.""] must name a command'),
         ("[limits.quotas.ask]", f'[limits.quotas."ask"] must be a table with user or room, each {FORM}'),
