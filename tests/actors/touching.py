@@ -20,7 +20,7 @@ from memory.types import ListKey, Match, TurnKind
 from tests.actors.conftest import ROOM, Bot
 
 Rows = Counter[tuple[object, ...]]
-PICTURE = Picture("image/png", b"\x89PNG decoded", PictureInfo(64, 48, "LKO2?U%2Tw=w"))
+PICTURE = Picture("image/png", b"\x89PNG\r\n\x1a\n decoded", PictureInfo(64, 48, "LKO2?U%2Tw=w"))
 RULES = ("No shoes inside the flat.", "Quiet hours begin at ten in the evening.")
 
 
