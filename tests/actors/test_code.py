@@ -6,8 +6,10 @@ from datetime import timedelta
 
 import pytest
 
+from actors import outbox
 from actors.code_files import MEDIA_TYPE, MOST_FILES, file_name
 from matrix.formatting import render
+from memory.errors import MatrixError
 from memory.events import JournalState
 from memory.kinds import INSTRUCTIONS
 from memory.model import Prompt, Reply, ToolCall, Usage
@@ -150,13 +152,21 @@ async def test_of_an_answer_that_was_cut_no_file_is_made_of_what_is_not_whole(bo
     assert files(bot) == ["code.py"]
 
 
-async def test_code_files_go_out_once_though_the_bot_is_killed_before_they_are_sent(bot: Bot) -> None:
-    bot.model.answer = lambda prompt: fenced(LONG)
+async def test_files_go_out_once_though_the_bot_is_killed_before_they_are_sent(
+    bot: Bot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outbox, "_pause", lambda state: 0.0)
+    bot.model.answer = lambda prompt: f"Here it is.\n\n{fenced(LONG)}"
+    bot.matrix.failures = [MatrixError("down")] * outbox.ATTEMPTS
     await bot.deliver(bot.message("!code something"))
     await bot.settle()
-    await bot.restart()
-    await bot.settle()
+    assert bot.matrix.sent == []
+    for _ in range(2):
+        await bot.restart()
+        await bot.settle()
     assert files(bot) == ["code.py"]
+    assert bot.matrix.uploads == [LONG.encode()]
+    assert len(bot.model.prompts) == 1
 
 
 async def test_d8_what_was_written_for_somebody_alone_goes_to_them_alone_where_another_joined(bot: Bot) -> None:
