@@ -1,4 +1,5 @@
-"""The picture of a turn: the one its message holds, else the one it replies to. Fetched beside the search.
+"""The picture of a turn: the one its message holds, else the one it replies to or whose thread it opens, fetched beside
+the search.
 
 A picture that cannot be had never costs the answer: the model is told that there was one, and where it is the file's
 fault, the person too.
@@ -80,8 +81,7 @@ class Looking:
 
     async def beside(self, turn: Turn, work: Coroutine[Any, Any, T]) -> tuple[T, Seen]:
         """Do some work and look at the turn's picture meanwhile; without any, nothing but the work is done."""
-        event = turn.entry.incoming
-        if event.media is None and event.reply_to is None:
+        if turn.entry.incoming.media is None and _target(turn) is None:
             return await work, NOTHING_SEEN
         looking = asyncio.create_task(self.look(turn))
         try:
@@ -97,9 +97,8 @@ class Looking:
             if not event.media.shown:
                 return Seen(notes=(not_understood(HERE, event.media),))
             return await self._picture(event, _Place(event.event_id, HERE, sure=True))
-        if event.reply_to is None:
-            return NOTHING_SEEN
-        return await self._replied_to(turn, event.reply_to)
+        target = _target(turn)
+        return NOTHING_SEEN if target is None else await self._replied_to(turn, target)
 
     async def _replied_to(self, turn: Turn, target: str) -> Seen:
         """Look at what a message replies to; the homeserver is asked only where it may be a picture."""
@@ -172,6 +171,14 @@ class Looking:
     def _unshown(self, place: _Place, why: str, told: str) -> Seen:
         """Say why a picture was not shown; of what may be no picture at all there is nothing to say."""
         return Seen(notes=(not_shown(place.where, why),), told=told) if place.sure else NOTHING_SEEN
+
+
+def _target(turn: Turn) -> str | None:
+    """Return what a message replies to; what begins a conversation in a thread replies to the thread's root."""
+    event = turn.entry.incoming
+    if event.reply_to is None and not turn.window.entries:
+        return event.thread_root
+    return event.reply_to
 
 
 def _kept_private(entry: JournalEntry, turn: Turn) -> bool:

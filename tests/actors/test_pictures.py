@@ -122,6 +122,18 @@ async def test_a_reply_to_an_overheard_picture_shows_it(bot: Bot, sender: str) -
     assert bot.matrix.fetched == [picture.event_id]
 
 
+async def test_the_first_question_in_a_thread_on_a_picture_shows_it(bot: Bot) -> None:
+    picture = await send(bot, "", **OVERHEARD)
+    await bot.say("what is this?", thread_root=picture.event_id)
+    assert shown(bot) == (SHOWN,)
+    await bot.say("thank you", thread_root=picture.event_id)
+    assert shown(bot) == ()
+    words = await bot.say("just words", addressed=False)
+    await bot.say("what is this?", thread_root=words.event_id)
+    assert shown(bot) == ()
+    assert bot.matrix.fetched == [picture.event_id]
+
+
 @pytest.mark.parametrize("text", ["!code what does this show?", "!verse I show you this", "!ask what is it?"])
 async def test_code_and_verse_look_too(bot: Bot, text: str) -> None:
     bot.settings.of_kinds = KindSettings(verse_enabled=True)
