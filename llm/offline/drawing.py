@@ -55,7 +55,7 @@ _TEXTS = {
 
 def draw(description: str, language: str) -> str:
     """Return an SVG of what the rules know of a description; a sign with its words where that is nothing."""
-    asked = [word.casefold() for word in _WORD.findall(description[:_READ])]
+    asked = [word.lower() for word in _WORD.findall(description[:_READ])]
     things = _fitted(_things(asked))
     whole, sign = _TEXTS[language]
     if not things:
@@ -67,7 +67,7 @@ def draw(description: str, language: str) -> str:
 
 def known_thing(text: str, language: str) -> str | None:
     """Return the name of the first thing in a text that could be drawn, None where there is none."""
-    found = next(_things([word.casefold() for word in _WORD.findall(text[:_READ])]), None)
+    found = next(_things([word.lower() for word in _WORD.findall(text[:_READ])]), None)
     return None if found is None else found.row[language].split("|")[0]
 
 
