@@ -123,6 +123,11 @@ async def test_d2_p1_a_turn_touches_its_tables_and_searches_once_if_it_remembers
     assert Counter(seen.lists) == (Counter((MINE, OURS)) if case.said else Counter())
     assert seen.documents == ()
     assert bool(case.said) is kind.remembers
+    assert bool(bot.model.requests) is kind.remembers, "a pass follows"
+    assert ("Mochi" in str(bot.model.prompts)) is kind.remembers, "memories are sent"
+    await bot.say("and now?")
+    earlier = str(bot.model.prompts[-1].messages[:-1])
+    assert ("cat" in earlier) is kind.remembers, "it is part of the conversation"
 
 
 @pytest.mark.parametrize("kind", TurnKind)
