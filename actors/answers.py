@@ -53,6 +53,9 @@ async def answering(
     files: Sequence[Attachment] = (),
     private: Sequence[Private] = (),
     alone: bool = False,
+    label: str = "",
+    thread_root: str | None = None,
+    more: Sequence[OutboxRow] = (),
 ) -> AsyncIterator[Tables]:
     """Open the transaction that answers an event; the caller notes in it what became of the event.
 
@@ -62,9 +65,11 @@ async def answering(
     it is for, or into this one where nobody else hears it. Where that room cannot be had the answer goes out all the
     same, and says so, or says it here where it is no secret.
     alone: it was made for somebody alone with the bot; where another has joined meanwhile all of it is private (D8).
+    label: which of several answers to one event (transaction_id). thread_root: where it goes if not where the event is.
+    more: rows that follow, as rows_of made them.
     Rows already there, from a run that was cut off, are left as they are.
     """
-    if alone and await _joined_meanwhile(parts, event):
+    if alone and await joined_meanwhile(parts, event):
         said = Private(event.sender, _under(markdown, line) if line else markdown)
         private = (said, *(Private(event.sender, "", file) for file in files), *private)
         markdown, line, files, notice = parts.speaker(event.room_id)("private-no-more"), "", (), True
@@ -74,15 +79,16 @@ async def answering(
     for told in dict.fromkeys(unreachable if note.secret else note.markdown for note in unsent):
         markdown, line = (_under(markdown, told), line) if notice else (markdown, _under(line, told))
     recipient = None if event.kind is IncomingKind.JOINED else event.sender
-    answer = Answer(event.room_id, event.event_id, recipient, markdown, event.thread_root, notice)
-    rows = await rows_of(parts, answer)
+    answer = Answer(event.room_id, event.event_id, recipient, markdown, thread_root or event.thread_root, notice)
+    rows = await rows_of(parts, answer, label)
     for number, file in enumerate(files, 1):
-        rows += await rows_of(parts, replace(answer, markdown="", attachment=file), f"file {number}")
+        rows += await rows_of(parts, replace(answer, markdown="", attachment=file), f"{label} file {number}".lstrip())
     if line:
-        rows += await rows_of(parts, replace(answer, markdown=line, notice=True), "line")
+        rows += await rows_of(parts, replace(answer, markdown=line, notice=True), f"{label} line".lstrip())
     for number, (note, room) in enumerate(notes, 1):
         if room is not None:
-            rows += await rows_of(parts, _as_answer(note, room, event), f"private {number}")
+            rows += await rows_of(parts, _as_answer(note, room, event), f"{label} private {number}".lstrip())
+    rows += more
     async with parts.store.transaction() as tables:
         await tables.outbox.add(rows)
         yield tables
@@ -103,7 +109,7 @@ def _under(said: str, more: str) -> str:
     return f"{said}\n\n{more}" if said else more
 
 
-async def _joined_meanwhile(parts: Parts, event: Incoming) -> bool:
+async def joined_meanwhile(parts: Parts, event: Incoming) -> bool:
     """Whether others than the asker and the bot are in the room by now; as far as is known."""
     try:
         return len(await parts.matrix.members(event.room_id) - {event.sender}) > 1

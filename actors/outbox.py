@@ -142,7 +142,7 @@ async def _ready(tables: Tables, room_id: str) -> OutboxRow | None:
         if replaced is not None:
             return replace(row, content=replacing(row.content, replaced))
         log.warning("an edit on account of %s is dropped: what it would replace was not sent", row.event_id)
-        await tables.outbox.failed(row.txn_id, "what it edits was not sent")
+        await tables.outbox.failed(row.txn_id, "nothing-to-edit")
     return row
 
 

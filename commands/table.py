@@ -103,6 +103,7 @@ TABLE: Table = (
         quota=per_minutes(10, user=30, room=120),
     ),
     Row("draw", "TEXT", ANYONE, "help-draw", turn_of(TurnKind.DRAW), quota=per_minutes(10, user=5, room=20)),
+    Row("story", "TEXT", ANYONE, "help-story", turn_of(TurnKind.STORY), quota=per_minutes(10, user=1, room=6)),
     Row(
         "memories",
         "",

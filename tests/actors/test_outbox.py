@@ -139,7 +139,7 @@ async def test_an_edit_of_what_was_refused_is_dropped_and_not_said_anew(bot: Bot
     assert await pending(bot) == 0
     async with bot.store.transaction() as tables:
         found = await tables.outbox._sql.rows("SELECT failure FROM outbox WHERE edits IS NOT NULL")  # type: ignore[attr-defined]
-    assert found == [("what it edits was not sent",)]
+    assert found == [("nothing-to-edit",)]
 
 
 @pytest.mark.parametrize("found", [True, False])

@@ -22,7 +22,7 @@ class FakeModel:
     def __init__(self) -> None:
         self.prompts: list[Prompt] = []
         self.requests: list[ExtractionRequest] = []
-        self.answer: Callable[[Prompt], str | ModelError] = lambda prompt: "answer"
+        self.answer: Callable[[Prompt], str | Reply | ModelError] = lambda prompt: "answer"
         self.find: Callable[[ExtractionRequest], Extraction | ModelError] = lambda request: Extraction()
         self.groups: list[CleanupGroup] = []
         self.tidier: Callable[[CleanupGroup], CleanupAnswer | ModelError] = lambda group: CleanupAnswer()
@@ -47,6 +47,8 @@ class FakeModel:
         answer = self.answer(prompt)
         if isinstance(answer, ModelError):
             raise answer
+        if isinstance(answer, Reply):
+            return answer
         return Reply(answer, (Usage("fake", input_tokens=10, output_tokens=2),))
 
     async def extract(self, request: ExtractionRequest) -> tuple[Extraction, Usage]:

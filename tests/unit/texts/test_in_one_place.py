@@ -26,6 +26,7 @@ NOT_TO_PEOPLE = {
     "memory/prompt.py",
     "memory/seeing.py",
     "memory/persona.py",
+    "memory/story.py",
     "matrix/person.py",
     "matrix/probe.py",
 }

@@ -1,0 +1,135 @@
+"""What a story says in its room: a line that is edited along, and a thread; each step is one transaction.
+
+The result of a step is recorded with the rows that say it, so that a story taken up again after a crash goes on after
+the last step there is: nothing is asked for, said or counted twice.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from actors.answers import answering, joined_meanwhile, rows_of, transaction_id
+from actors.parts import Parts
+from actors.runtime import ActorSystem
+from actors.store import Tables
+from memory.errors import DavenportError
+from memory.events import Answer, Incoming, JournalState, OutboxRow
+from memory.media import Attachment
+from memory.model import Usage
+from memory.types import TurnKind
+
+_LINE = "status"  # labels of transaction ids
+_PURPOSE = "story"
+
+
+class TakenBack(DavenportError):
+    """The story goes no further: its command, or something said of it, was redacted."""
+
+
+class StoryThread:
+    """Says and stores one story; `event` is the command."""
+
+    def __init__(self, parts: Parts, system: ActorSystem, event: Incoming) -> None:
+        self._parts = parts
+        self._system = system
+        self._event = event
+
+    async def recorded(self, call: int) -> Any | None:
+        """Return the result of a step that was taken before, by an earlier run perhaps; None: it was not."""
+        async with self._parts.store.transaction() as tables:
+            stored = await tables.effects.recorded(self._event.event_id, call)
+        return None if stored is None else json.loads(stored)
+
+    async def alone_no_more(self) -> bool:
+        """Whether it was asked for in private and somebody else is there now."""
+        return self._event.private and await joined_meanwhile(self._parts, self._event)
+
+    async def begin(self, line: str) -> None:
+        """Say the line that is edited along, where the command was given."""
+        async with self._saying(_LINE, line, notice=True):
+            pass
+
+    async def step(
+        self,
+        call: int,
+        result: object,
+        *,
+        line: str | None,
+        markdown: str = "",
+        files: Sequence[Attachment] = (),
+        usage: Iterable[Usage] = (),
+    ) -> None:
+        """Say what a step brought, in the thread, and record its result. line: what the edited line says now.
+
+        Where somebody else has come into a private room what it brought goes to the direct room (D8).
+        Raises TakenBack.
+        """
+        alone = self._event.private and bool(markdown or files)
+        saying = self._saying(
+            f"step {call}", markdown, files=files, alone=alone, in_thread=True, line=line, usage=usage
+        )
+        async with saying as tables:
+            await tables.effects.record(self._event.event_id, call, json.dumps(result, ensure_ascii=False))
+
+    async def end(self, line: str, *, told: bool, note: str = "", usage: Iterable[Usage] = ()) -> None:
+        """End the story; the results of its steps are needed no more and go. Raises TakenBack.
+
+        line: what the edited line says of it. note: what is said in the thread. told: at least a part of it was told.
+        """
+        event_id = self._event.event_id
+        async with self._saying("end", note, notice=True, in_thread=True, line=line, usage=usage) as tables:
+            if told:
+                await tables.journal.answered_apart(event_id, TurnKind.STORY, self._parts.clock.now())
+            else:
+                await tables.journal.finish(event_id, JournalState.FAILED)
+            await tables.effects.drop(event_id)
+
+    async def refuse(self, sentence: str) -> None:
+        """Say why there is no story, before anything else was said."""
+        async with self._saying("", sentence, notice=True) as tables:
+            await tables.journal.finish(self._event.event_id, JournalState.FAILED)
+
+    @asynccontextmanager
+    async def _saying(
+        self,
+        label: str,
+        markdown: str,
+        *,
+        notice: bool = False,
+        files: Sequence[Attachment] = (),
+        alone: bool = False,
+        in_thread: bool = False,
+        line: str | None = None,
+        usage: Iterable[Usage] = (),
+    ) -> AsyncIterator[Tables]:
+        event, spending = self._event, self._parts.spending
+        async with answering(
+            self._parts,
+            self._system,
+            event,
+            markdown,
+            notice=notice,
+            files=files,
+            alone=alone,
+            label=label,
+            thread_root=(event.thread_root or event.event_id) if in_thread else None,
+            more=() if line is None else await self._edited(line, label),
+        ) as tables:
+            await self._refuse_if_taken_back(tables)
+            yield tables
+            recorded = await spending.of_reply(tables, event, usage, self._parts.clock.now(), _PURPOSE)
+        spending.committed(recorded)
+
+    async def _edited(self, line: str, label: str) -> list[OutboxRow]:
+        event = self._event
+        first = transaction_id(event.event_id, 0, _LINE)
+        said = Answer(event.room_id, event.event_id, event.sender, line, event.thread_root, notice=True, edits=first)
+        return await rows_of(self._parts, said, f"{_LINE} {label}")
+
+    async def _refuse_if_taken_back(self, tables: Tables) -> None:
+        entry = await tables.journal.get(self._event.event_id)
+        if entry is None or entry.state is not JournalState.RECEIVED:
+            raise TakenBack(self._event.event_id)
