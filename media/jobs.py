@@ -2,22 +2,44 @@
 
 from __future__ import annotations
 
+import json
+
+from media.sandbox import TOO_COSTLY, Sandbox
+from media.worker import Job
 from memory.documents import ReadDocument
-from memory.errors import MediaFailed
-from memory.media import Attachment, Picture
+from memory.errors import Refused
+from memory.media import Attachment, Picture, PictureInfo
+
+DRAWING = Job("media.svg", cpu_seconds=10, wall_seconds=60.0)
+# A picture of the most pixels takes 4 bytes for each, and as much again while it is made smaller.
+PICTURE = Job("media.picture", megabytes=640, cpu_seconds=10, wall_seconds=60.0)
+# A PDF or HTML file of ten megabytes that is not made to be costly takes some seconds.
+DOCUMENT = Job("media.document", cpu_seconds=20, wall_seconds=60.0, most_bytes=64_000_000)
 
 
 class MediaJobs:
     """Starts a process for each job, a few at one time."""
 
+    def __init__(self, sandbox: Sandbox | None = None) -> None:
+        self._sandbox = sandbox or Sandbox()
+
     async def rasterise(self, svg: str) -> Picture:
         """Check an SVG, which must refer to nothing outside itself, and turn it into a PNG."""
-        raise MediaFailed("not built yet")
+        try:
+            told, png = await self._sandbox.run(DRAWING, {}, svg.encode(errors="replace"))
+        except Refused as refused:
+            if refused.text_id == TOO_COSTLY:
+                raise Refused("drawing-too-costly") from None
+            raise
+        return Picture("image/png", png, PictureInfo(**told))
 
     async def picture(self, data: bytes) -> Picture:
         """Decode a picture, whose format its content tells, and write it anew, no larger than models look at."""
-        raise MediaFailed("not built yet")
+        told, made = await self._sandbox.run(PICTURE, {}, data)
+        return Picture(told.pop("media_type"), made, PictureInfo(**told))
 
     async def document(self, file: Attachment, most_chunks: int) -> ReadDocument:
         """Read a text, Markdown, HTML or PDF file, as its content tells, and cut it into chunks."""
-        raise MediaFailed("not built yet")
+        arguments = {"name": file.name, "media_type": file.media_type, "most_chunks": most_chunks}
+        told, chunks = await self._sandbox.run(DOCUMENT, arguments, file.data)
+        return ReadDocument(told["title"], tuple(json.loads(chunks)), told["media_type"])

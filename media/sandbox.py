@@ -14,12 +14,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from media.worker import TOO_COSTLY, Job, Json
+from media.worker import EXIT_TOO_COSTLY, Job, Json
 from memory.errors import MediaFailed, Refused
 
 log = logging.getLogger(__name__)
 
 AT_ONCE = 2
+TOO_COSTLY = "file-too-costly"
 _ROOT = str(Path(__file__).resolve().parents[1])
 # The very package that runs here: -I keeps folders of chance and the environment's wishes out of the path.
 _START = "import sys; sys.path.insert(0, sys.argv.pop(1)); from media.worker import main; main()"
@@ -63,12 +64,12 @@ async def _talk(job: Job, request: bytes) -> tuple[Json, bytes]:
             code = await process.wait()
     except (TimeoutError, _TooMuch):
         log.info("the job %s was ended: it took too long or made too much", job.module)
-        raise Refused("file-too-costly") from None
+        raise Refused(TOO_COSTLY) from None
     finally:
         await _buried(process)
-    if code < 0 or code == TOO_COSTLY:
+    if code < 0 or code == EXIT_TOO_COSTLY:
         log.info("the job %s ended itself with %d", job.module, code)
-        raise Refused("file-too-costly")
+        raise Refused(TOO_COSTLY)
     if code != 0:
         raise MediaFailed(f"the process for {job.module} ended with {code}: {complaint.decode(errors='replace')}")
     head, _, made = answer.partition(b"\n")

@@ -23,7 +23,7 @@ from memory.errors import Refused
 Json = dict[str, Any]
 Work = Callable[[Mapping[str, Any], bytes], tuple[Json, bytes]]
 
-TOO_COSTLY = 75  # the exit code of a job that wanted more than it may have
+EXIT_TOO_COSTLY = 75  # the exit code of a job that wanted more than it may have
 NICE = 10
 _MEGABYTE = 1 << 20
 _ANSWER = 3  # the descriptor of the answer, above the three that every program has
@@ -43,7 +43,7 @@ class Job:
     module: str
     megabytes: int = 512
     cpu_seconds: int = 5
-    wall_seconds: float = 20.0
+    wall_seconds: float = 30.0
     most_bytes: int = 16_000_000
 
 
@@ -63,7 +63,7 @@ def main() -> NoReturn:
         _write(answer, json.dumps(head).encode() + b"\n")
         _write(answer, made)
     except (MemoryError, RecursionError):
-        os._exit(TOO_COSTLY)
+        os._exit(EXIT_TOO_COSTLY)
     os._exit(0)  # nothing to tidy up, and no library's last words
 
 

@@ -37,6 +37,7 @@ NOT_SAID = {
     "commands/page.py": ("# Commands",),  # the head of docs/commands.md
     "matrix/cross_signing.py": ("other clients may refuse",),  # for the log
     "media/sandbox.py": ("import sys",),  # what the new process runs
+    "media/svg.py": ("Noto Sans",),  # the font
     "matrix/formatting.py": ("blockquote caption", "a b br"),  # names of tags
     "media/painter.py": ("; check draw", "check draw"),  # for the log
 }
