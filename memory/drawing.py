@@ -29,15 +29,18 @@ Choose another viewBox where the subject asks for it, such as 1024 by 576 for a 
 - The first child of the root is `<title>`: one sentence that says what is to be seen, in the language of the \
 description, for people who do not see the picture.
 - Then a background over the whole viewBox. Compose before you write: fill the space, let light, overlap and a few \
-well chosen colours make the picture, and put detail where the eye goes. Gradients, clip paths, masks, patterns and \
-simple blurs are fine.
-- Text only where the subject needs it, with `font-family="sans-serif"` and large enough to be read.
-- Keep it under 12,000 characters: shapes and paths that tell, not thousands of points. Nest `<use>` and patterns at \
+well chosen colours make the picture, and put detail where the eye goes.
+- Words only where the subject needs them, with `font-family="sans-serif"`, large enough to be read, in Latin, Greek \
+or Cyrillic letters; no emoji.
+- Keep it under 12,000 characters: shapes and paths that tell, not thousands of points. Nest `use` and patterns at \
 most once.
 
-What it must not have
-- No script, no event attributes, no `<image>`, no `<foreignObject>`, no animation, no `<style>` that imports, no \
-DOCTYPE and no entities.
+What it may hold
+- Only these elements: svg, title, desc, defs, g, symbol, use, path, rect, circle, ellipse, line, polyline, polygon, \
+text, tspan, textPath, linearGradient, radialGradient, stop, pattern, clipPath, mask, marker, filter, \
+feGaussianBlur, feOffset, feBlend, feMerge, feMergeNode, feFlood, feComposite, feColorMatrix, feTurbulence, \
+feDropShadow.
+- Presentation attributes rather than CSS: no style element, no event attributes, no DOCTYPE, no entities, no animation.
 - No reference to anything outside the drawing: `href` and `url()` only to an id within it (`#id`).
 - Nothing that is not suitable for a general audience.
 

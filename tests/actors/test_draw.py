@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from actors.spending import Spending
+from media.jobs import MediaJobs
 from memory.drawing import SYSTEM_TEXT
 from memory.errors import BudgetSpent, MediaFailed, ModelError, PaintingFailed, Refused
 from memory.events import Incoming, IncomingKind, JournalState
@@ -124,14 +125,14 @@ async def test_an_svg_in_prose_is_found(bot: Bot, media: FakeMedia, answer: str)
 
 async def test_a_refused_drawing_is_asked_for_once_more_with_the_reason(bot: Bot, media: FakeMedia) -> None:
     bot.settings.languages[ROOM] = "de"
-    media.failures = [Refused("file-too-costly")]
+    media.failures = [Refused("drawing-too-complex")]
     answers(bot, "first " + SVG, SVG)
     await bot.say(ASKED)
     first, second = bot.model.prompts
     assert second.system == first.system
     assert [message.role for message in second.messages] == ["user", "assistant", "user"]
     [reason] = unfence("reason", second.messages[-1].blocks[0].text)
-    assert reason.text == say("file-too-costly"), "the model is spoken to in English"
+    assert reason.text == say("drawing-too-complex"), "the model is spoken to in English"
     assert second.messages[1].blocks[0].text == "first " + SVG
     assert pictures(bot) == ["A cat on a roof"]
     assert await usage(bot) == [(JUNO, "draw", "2")]
@@ -140,10 +141,10 @@ async def test_a_refused_drawing_is_asked_for_once_more_with_the_reason(bot: Bot
 async def test_a_drawing_refused_twice_is_refused(bot: Bot, media: FakeMedia) -> None:
     counting = Counting()
     bot.parts = replace(bot.parts, metrics=counting)
-    media.failures = [Refused("file-unreadable"), Refused("file-too-costly")]
+    media.failures = [Refused("drawing-outside"), Refused("drawing-too-costly")]
     event = await bot.say(ASKED)
     [content] = sent(bot)
-    assert (content["body"], content["notice"]) == (say("file-too-costly"), True)
+    assert (content["body"], content["notice"]) == (say("drawing-too-costly"), True)
     assert (len(bot.model.prompts), await usage(bot)) == (2, [(JUNO, "draw", "2")])
     assert await state(bot, event) is JournalState.FAILED
     assert counting.seen["turn", "draw", "failed"] == 1
@@ -359,3 +360,28 @@ async def test_a_person_may_draw_so_often_and_a_room_may(bot: Bot, media: FakeMe
     bot.clock.advance(timedelta(minutes=10))
     await bot.say(ASKED)
     assert len(pictures(bot)) == 6
+
+
+# --- for real -----------------------------------------------------------------------------------------------------
+
+
+async def test_a_drawing_is_made_in_a_process_of_its_own(bot: Bot) -> None:
+    bot.media = MediaJobs()
+    bot.parts = replace(bot.parts, media=bot.media)
+    answers(bot, SVG.replace("<svg ", '<svg viewBox="0 0 10 10" '))
+    await bot.say(ASKED)
+    assert pictures(bot) == ["A cat on a roof"]
+    [png] = bot.matrix.uploads
+    assert png.startswith(b"\x89PNG\r\n")
+    assert sent(bot)[0]["w"] == sent(bot)[0]["h"] == 1024
+
+
+async def test_what_a_process_refuses_is_told_to_the_model_and_then_to_the_person(bot: Bot) -> None:
+    bot.media = MediaJobs()
+    bot.parts = replace(bot.parts, media=bot.media)
+    outside = SVG.replace("<path", '<image href="file:///etc/passwd"/><path')
+    answers(bot, outside, outside)
+    await bot.say(ASKED)
+    assert bot.matrix.bodies() == [say("drawing-forbidden", name="image")]
+    [reason] = unfence("reason", bot.model.prompts[1].messages[-1].blocks[0].text)
+    assert reason.text == say("drawing-forbidden", name="image")

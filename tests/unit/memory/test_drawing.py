@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from time import perf_counter
 
 import pytest
+from defusedxml.ElementTree import fromstring
 from hypothesis import given
 from hypothesis import strategies as st
 
+from media.svg_rules import check
 from memory.drawing import (
     MAX_ALT,
     MAX_DESCRIPTION,
@@ -34,6 +37,19 @@ def blocks(prompt: Prompt) -> list[str]:
 def test_the_start_is_the_same_for_every_drawing_and_cached() -> None:
     prompts = [drawing_prompt("a cat"), drawing_prompt("a dog"), second_prompt("a bird", SVG, "why")]
     assert {prompt.system for prompt in prompts} == {(Block(SYSTEM_TEXT, cache=True),)}
+
+
+def test_what_the_model_is_told_a_drawing_may_hold_is_what_is_drawn() -> None:
+    """What it is offered is not refused afterwards, and what it is warned of is."""
+    [named] = re.findall(r"Only these elements: ([\w, ]+)\.", SYSTEM_TEXT)
+    elements = [name.strip() for name in named.split(",")]
+    assert len(elements) > 30
+    inner = "".join(f'<{name} id="{name}"/>' for name in elements)
+    check(fromstring(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9">{inner}<use href="#g"/></svg>'))
+    [root] = re.findall(r"root is `(<svg [^`]+>)`", SYSTEM_TEXT)
+    check(fromstring(root + '<text font-family="sans-serif" fill="url(#g)">x</text></svg>'))
+    with pytest.raises(Refused, match="drawing-outside"):
+        check(fromstring(root + '<use href="https://example.org/a.svg#g"/></svg>'))
 
 
 def test_the_description_is_data() -> None:
