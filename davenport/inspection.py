@@ -16,9 +16,9 @@ def report(folder: Path, owner: str, *, as_json: bool) -> Iterator[str]:
         yield from _lines("people", people(folder), as_json=as_json)
         return
     owned = owned_by(folder, owner)
-    kinds = [("memories", owned.memories)]
+    kinds = [("memories", owned.memories), ("documents", owned.documents)]
     if not owner.startswith("!"):
-        kinds = [("candidates", owned.candidates), *kinds, ("state", owned.state)]
+        kinds = [("candidates", owned.candidates), ("memories", owned.memories), ("state", owned.state)]
     for kind, records in kinds:
         yield from _lines(kind, records, as_json=as_json)
 

@@ -23,16 +23,21 @@ SELECT user_id, sum(candidates) AS candidates, sum(memories) AS memories FROM (
 """
 _CANDIDATES = "SELECT * FROM memory_candidates WHERE user_id = ? ORDER BY id"
 _MEMORIES = "SELECT * FROM memories WHERE scope_id = ? ORDER BY id"
+_DOCUMENTS = """
+SELECT *, (SELECT count(*) FROM chunks WHERE document_id = documents.id) AS chunks
+FROM documents WHERE room_id = ? ORDER BY id
+"""
 _STATE = "SELECT * FROM user_state WHERE user_id = ?"
 
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """Rows of `memory_candidates` and `memories` by id, and the one of `user_state` if there is one."""
+    """Rows of `memory_candidates`, `memories` and `documents` by id, and the one of `user_state` if there is one."""
 
     candidates: tuple[Record, ...]
     memories: tuple[Record, ...]
     state: tuple[Record, ...]
+    documents: tuple[Record, ...] = ()
 
 
 def people(folder: Path) -> tuple[Record, ...]:
@@ -42,8 +47,7 @@ def people(folder: Path) -> tuple[Record, ...]:
 
 def owned_by(folder: Path, owner: str) -> Owned:
     """Return what is kept of a user or a room, as of one moment. Raises StorageError."""
-    candidates, memories, state = _read(folder, *((query, (owner,)) for query in (_CANDIDATES, _MEMORIES, _STATE)))
-    return Owned(candidates, memories, state)
+    return Owned(*_read(folder, *((query, (owner,)) for query in (_CANDIDATES, _MEMORIES, _STATE, _DOCUMENTS))))
 
 
 def _read(folder: Path, *queries: tuple[str, tuple[str, ...]]) -> Iterator[tuple[Record, ...]]:
