@@ -16,10 +16,20 @@ from matrix.person import Heard, Person
 Json = dict[str, Any]
 
 
-async def send_file(person: Person, room_id: str, data: bytes, *, name: str = "memories.json", **info: Any) -> str:
-    """Upload a file and send it, encrypted where the room is; return its event."""
+async def send_file(
+    person: Person,
+    room_id: str,
+    data: bytes,
+    *,
+    name: str = "memories.json",
+    media_type: str = "application/json",
+    msgtype: str = "m.file",
+    details: Json | None = None,
+    **info: Any,
+) -> str:
+    """Upload a file and send it, encrypted where the room is; return its event. details: more of its content."""
     encrypted = person.client.rooms[room_id].encrypted
-    content: Json = {"msgtype": "m.file", "body": name, "info": {"mimetype": "application/json", **info}}
+    content: Json = {"msgtype": msgtype, "body": name, "info": {"mimetype": media_type, **info}, **(details or {})}
     if encrypted:
         ciphertext, keys = encrypt_attachment(data)
         content["file"] = {**keys, "url": await upload(person, ciphertext)}
@@ -38,7 +48,7 @@ async def upload(person: Person, data: bytes) -> str:
 
 async def open_file(person: Person, event: Heard) -> bytes:
     """Download the file of an event and decrypt it; its hash has to be right."""
-    assert event.content["msgtype"] == "m.file"
+    assert event.content["msgtype"] in {"m.file", "m.image"}
     file = event.content.get("file")
     data = await download(person, file["url"] if file else event.content["url"])
     if file is None:
