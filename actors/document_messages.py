@@ -43,13 +43,28 @@ class BeforeAdding(OfDocuments[AddedDocument | None]):
 
 
 @dataclass(frozen=True, slots=True)
+class MayAdd(OfDocuments[None]):
+    """Find out whether a file may be read on behalf of somebody; their own always.
+
+    Raises Refused: documents-not-for-here, where its sender chose to be silent, or sent it alone with the bot (D8).
+    """
+
+    event_id: str
+    sender: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
 class AddedFile:
-    """A file that was read: what the document is called, its media type, its bytes, its event, and who adds it."""
+    """A file that was read: what the document is called, its media type, its bytes, its event, who sent it (""; not
+    known) and who adds it.
+    """
 
     title: str
     media_type: str
     size: int
     event_id: str
+    sender: str
     added_by: str
 
 
@@ -58,7 +73,8 @@ class AddDocument(OfDocuments[AddedDocument]):
     """Store a document, its chunks and the vectors of the first of them, once for each effect.
 
     file: what it was made of, and who added it. model_id: whose `vectors` are. most: documents of a room.
-    Raises Refused: documents-full; documents-redacted where the file was taken back meanwhile.
+    Raises Refused: documents-full; documents-not-for-here as MayAdd does; documents-redacted where the file was taken
+    back meanwhile.
     """
 
     file: AddedFile

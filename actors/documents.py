@@ -22,6 +22,7 @@ from actors.document_messages import (
     DeleteDocuments,
     HasDocuments,
     ListDocuments,
+    MayAdd,
     OfDocuments,
     SearchChunks,
 )
@@ -49,15 +50,17 @@ class DocumentDesk:
     async def answer(self, request: OfDocuments[object]) -> object:
         """Answer one request. Raises Refused."""
         match request:
-            case SearchChunks():
+            case SearchChunks() | HasDocuments():
                 return await self._search(request)
-            case HasDocuments():
-                return await self._any()
             case ListDocuments():
                 async with self._parts.store.transaction() as tables:
                     return await tables.documents.of_room(self._room_id)
             case BeforeAdding():
                 return await self._before(request)
+            case MayAdd():
+                async with self._parts.store.transaction() as tables:
+                    await _refuse_others(tables, request.event_id, request.sender, request.by)
+                return None
             case AddDocument():
                 return await self._add(request)
             case DeleteDocuments():
@@ -66,19 +69,12 @@ class DocumentDesk:
 
     # --- searching: what fails changes nothing and costs no answer (D7) ---------------------------------------------
 
-    async def _search(self, request: SearchChunks) -> tuple[Match, ...]:
+    async def _search(self, request: SearchChunks | HasDocuments) -> tuple[Match, ...] | bool:
         try:
-            return await self._chunks.search(request)
+            return await (self._chunks.search(request) if isinstance(request, SearchChunks) else self._chunks.any())
         except (StorageError, EmbeddingError) as error:
             log.error("the documents of %s cannot be searched: %s", self._room_id, error)
-            return ()
-
-    async def _any(self) -> bool:
-        try:
-            return await self._chunks.any()
-        except StorageError as error:
-            log.error("the documents of %s cannot be read: %s", self._room_id, error)
-            return False
+            return () if isinstance(request, SearchChunks) else False
 
     # --- adding -----------------------------------------------------------------------------------------------------
 
@@ -113,6 +109,7 @@ class DocumentDesk:
             # Its redaction is journalled before this actor hears of it; the file was fetched before that.
             if await tables.journal.redacted(self._room_id, document.event_id, effect.event_id):
                 raise Refused("documents-redacted")
+            await _refuse_others(tables, file.event_id, file.sender, file.added_by)
             documents = await tables.documents.of_room(self._room_id)
             there = await _the_same(tables, documents, document, request.chunks)
             if there is None:
@@ -221,6 +218,15 @@ async def _the_same(
 def _refuse_too_many(documents: Sequence[Document], most: int) -> None:
     if len(documents) >= most:
         raise Refused("documents-full", limit=most)
+
+
+async def _refuse_others(tables: Tables, event_id: str, sender: str, by: str) -> None:
+    """Refuse a file of somebody else who wants nothing used of what they say, or said it alone with the bot (D8)."""
+    if sender in ("", by):
+        return
+    sent = await tables.journal.get(event_id)
+    if await tables.users.silent((sender,)) or (sent is not None and sent.incoming.private):
+        raise Refused("documents-not-for-here")
 
 
 async def _record(tables: Tables, effect: EffectKey, result: Any) -> None:

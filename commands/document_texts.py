@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from actors.document_messages import AddedDocument, DeletedDocuments
 from commands.memory_texts import ids_named, named, runs
-from memory.documents import HTML, MARKDOWN, PDF, Document
+from memory.documents import Document
 from texts.catalogue import Speaker
 from texts.markdown import escape
 
-_KINDS = {PDF: "PDF", HTML: "HTML", MARKDOWN: "Markdown"}
+_KINDS = {"application/pdf": "PDF", "text/html": "HTML", "text/markdown": "Markdown"}
 
 
 def listing(say: Speaker, documents: Sequence[Document], *, searched: bool) -> str:

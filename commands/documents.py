@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from actors.chunks import embedded
-from actors.document_messages import AddDocument, AddedDocument, AddedFile, BeforeAdding, DeleteDocuments, ListDocuments
+from actors.document_messages import (
+    AddDocument,
+    AddedDocument,
+    AddedFile,
+    BeforeAdding,
+    DeleteDocuments,
+    ListDocuments,
+    MayAdd,
+)
 from commands import document_texts as texts
 from commands.document_values import AddRoomDocument, DeleteRoomDocuments, ListRoomDocuments
 from commands.order import Handlers, Order
-from memory.documents import ReadDocument, kind_of, sound_chunks, title_of
+from memory.documents import ReadDocument, sound_chunks, title_of
 from memory.errors import MatrixError, MediaFailed, Refused
 from memory.media import Attachment
 from memory.visibility import blacklisted
@@ -38,6 +46,7 @@ async def add(command: AddRoomDocument, order: Order) -> str:
     if added is None:
         _refuse_where_off(order)
         file = await _file(order, event_id, settings.documents_most_bytes)
+        await order.system.ask(order.here, MayAdd(event_id, file.sender, order.caller.user_id))
         read = await _read(order, file, settings.documents_chunks)
         added = await _store(order, file, read, event_id)
     return texts.added(order.say, added, searchable=order.embedder is not None)
@@ -85,18 +94,17 @@ async def _read(order: Order, file: Attachment, most_chunks: int) -> ReadDocumen
 async def _store(order: Order, file: Attachment, read: ReadDocument, event_id: str) -> AddedDocument:
     chunks = sound_chunks(read)
     if not chunks:
-        raise Refused("documents-no-text")
-    settings = order.settings.kinds(order.room_id)
-    if len(chunks) > settings.documents_chunks:  # what reads the file holds to it as well
-        raise Refused("documents-too-long", limit=settings.documents_chunks)
+        raise Refused("document-no-text")
     vectors = () if order.embedder is None else await embedded(order.embedder, chunks)
     model_id = "" if order.embedder is None else order.embedder.model_id
     added = AddedFile(
         title=title_of(read, file.name, order.say("documents-untitled")),
-        media_type=kind_of(file),
+        media_type=read.media_type,
         size=len(file.data),
         event_id=event_id,
+        sender=file.sender,
         added_by=order.caller.user_id,
     )
-    request = AddDocument(added, chunks, model_id, vectors, settings.documents_most, order.effect)
+    most = order.settings.kinds(order.room_id).documents_most
+    request = AddDocument(added, chunks, model_id, vectors, most, order.effect)
     return await order.system.ask(order.here, request)

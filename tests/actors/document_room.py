@@ -44,7 +44,7 @@ class Paragraphs:
             await self.gate.wait()
         if self.fails is not None:
             raise self.fails
-        return ReadDocument(self.title, tuple(file.data.decode().split("\n\n")))
+        return ReadDocument(self.title, tuple(file.data.decode().split("\n\n")), file.media_type)
 
     async def rasterise(self, svg: str) -> Picture:
         raise AssertionError("no test of documents draws")
@@ -82,11 +82,16 @@ class Counted:
 
 
 def send_file(
-    bot: Bot, text: str = HANDBOOK, name: str = "handbook.txt", room: str = ROOM, media_type: str = "text/plain"
+    bot: Bot,
+    text: str = HANDBOOK,
+    name: str = "handbook.txt",
+    room: str = ROOM,
+    media_type: str = "text/plain",
+    sender: str = JUNO,
 ) -> str:
     """Put a file into a room; return its event's id."""
     event_id = f"$file{len(bot.matrix.files)}"
-    bot.matrix.files[room, event_id] = Attachment(name, media_type, text.encode())
+    bot.matrix.files[room, event_id] = Attachment(name, media_type, text.encode(), sender=sender)
     return event_id
 
 

@@ -119,16 +119,11 @@ async def test_its_own_title_is_taken_and_what_people_wrote_is_shown_as_text(bot
 
 
 @pytest.mark.parametrize(
-    ("name", "media_type", "data", "kind"),
-    [
-        ("a.md", "application/octet-stream", "x", "Markdown"),
-        ("a", "text/html; charset=utf-8", "x", "HTML"),
-        ("a.html", "text/plain", "%PDF-1.7", "PDF"),
-        ("a.txt", "application/pdf", "x", "text"),
-    ],
+    ("media_type", "kind"),
+    [("text/markdown", "Markdown"), ("text/html", "HTML"), ("application/pdf", "PDF"), ("text/plain", "text")],
 )
-async def test_the_list_names_the_kind_of_file(bot: Bot, name: str, media_type: str, data: str, kind: str) -> None:
-    await add(bot, send_file(bot, data, name=name, media_type=media_type))
+async def test_the_list_names_the_kind_of_file(bot: Bot, media_type: str, kind: str) -> None:
+    await add(bot, send_file(bot, "x", media_type=media_type))
     assert f"({kind}, 1 kB, 1 part)" in await command(bot, "!documents")
 
 
@@ -142,7 +137,6 @@ async def test_each_refusal_says_in_one_sentence_or_two_what_to_do(bot: Bot) -> 
     assert "reply to it with `!documents add`" in await command(bot, "!documents add")
     assert "Reply to the file itself" in await add(bot, "$a-text")
     assert "no more than 5 kB" in await add(bot, send_file(bot, "x" * 6000))
-    assert "no more than 3 parts" in await add(bot, send_file(bot, "a\n\nb\n\nc\n\nd"))
     assert "no text in that file" in await add(bot, send_file(bot, " \n\n\u200b"))
     bot.settings.of_kinds = replace(settings, documents_enabled=False)
     assert "config room documents.enabled true" in await add(bot, event_id)
@@ -174,6 +168,23 @@ async def test_only_who_may_change_the_rooms_memories_adds_but_alone_with_the_bo
     bot.matrix.joined[DIRECT] |= {"@third:hs"}
     other = send_file(bot, "Another.", room=DIRECT)
     assert "Only people who" in await add(bot, other, BAU, DIRECT, direct=True, alone=True), "somebody has come in"
+
+
+async def test_d8_a_file_of_somebody_silent_or_sent_in_private_is_added_by_themselves_only(bot: Bot) -> None:
+    """As a picture of theirs is looked at; somebody silent may still give commands."""
+    bot.matrix.admins = {JUNO, BAU}
+    await bot.say("!privacy silent", BAU)
+    silent = send_file(bot, "Of Bau.", sender=BAU)
+    refused = "I do not add that file: whoever sent it did not send it for everyone here. They can add it themselves."
+    assert await add(bot, silent) == refused
+    assert media(bot).read == [], "it was not even read"
+    assert (await add(bot, silent, BAU)).startswith("Added **#1**")
+    private = send_file(bot, "Of Bau alone.", room=DIRECT, sender=BAU)
+    sent = bot.message("", BAU, DIRECT, direct=True, alone=True)
+    await bot.deliver(replace(sent, event_id=private))
+    await bot.settle()
+    assert await add(bot, private, room=DIRECT) == refused
+    assert counts(bot) == (1, 1, 1)
 
 
 async def test_a_room_kept_out_of_memory_adds_nothing_and_searches_nothing(bot: Bot) -> None:
@@ -310,7 +321,7 @@ async def test_an_addition_that_fails_at_any_statement_leaves_nothing_or_all_and
 
 
 def addition(event_id: str, by: str, vectors: tuple[Vector, ...]) -> AddDocument:
-    file = AddedFile("handbook.txt", "text/plain", len(HANDBOOK), event_id, JUNO)
+    file = AddedFile("handbook.txt", "text/plain", len(HANDBOOK), event_id, JUNO, JUNO)
     return AddDocument(file, CHUNKS, BuiltinEmbedder.model_id, vectors, 50, EffectKey(by))
 
 
