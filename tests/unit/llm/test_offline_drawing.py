@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from llm.offline.drawing import draw, known_thing
 from llm.offline.tables import Tables
+from media.jobs import MediaJobs
 from memory.drawing import MAX_ALT, alt_text, find_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -88,3 +89,10 @@ def test_whatever_is_asked_for_it_is_one_small_well_formed_svg(description: str,
 
 def test_the_largest_drawing_is_small_enough() -> None:
     assert len(draw(" ".join(f"6 {row['many'].split()[0]}" for row in ROWS if row["many"]), "en")) < LONGEST
+
+
+async def test_all_things_at_once_and_a_sign_pass_the_check_of_drawings() -> None:
+    jobs = MediaJobs()
+    for svg in (draw("six cats at sea with a sun, a red house, a rainbow and flowers", "en"), draw("<b> & all", "en")):
+        picture = await jobs.rasterise(svg)
+        assert (picture.media_type, picture.info.width, picture.info.height) == ("image/png", 1024, 1024)
