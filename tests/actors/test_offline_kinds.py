@@ -1,10 +1,14 @@
-"""Every kind of turn of a whole bot that runs on the offline rules: answered, and honest about what answered."""
+"""Every kind of turn of a whole bot that runs on the offline rules, files read and drawings made in processes of their
+own: answered, and honest about what answered.
+"""
 
 from __future__ import annotations
 
+import io
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import PIL.Image
 import pytest
 from pydantic import SecretStr
 
@@ -16,7 +20,8 @@ from memory.media import MediaKind
 from memory.settings import KindSettings
 from memory.types import TurnKind
 from tests.actors.conftest import JUNO, Bot
-from tests.actors.touching import PlainMedia, send_file
+from tests.actors.touching import RULES as HOUSE_RULES
+from tests.actors.touching import send_file
 
 RULES = "offline rules"
 
@@ -27,7 +32,6 @@ async def offline(tmp_path: Path, embedder: BuiltinEmbedder) -> AsyncIterator[Bo
         bot = Bot(tmp_path / "data", embedder)
         model = AnthropicModel(LlmSettings(base_url=server.base_url, api_key=SecretStr("offline"), max_retries=0))
         bot.model = model  # type: ignore[assignment]
-        bot.media = PlainMedia()
         bot.settings.of_kinds = KindSettings(verse_enabled=True, code_attach_lines=20)
         await bot.start()
         yield bot
@@ -68,14 +72,17 @@ async def test_p6_what_is_said_in_character_is_not_taken_for_a_fact_by_the_rules
 
 async def test_a_document_is_quoted_with_its_title(offline: Bot) -> None:
     offline.matrix.admins.add(JUNO)
-    await offline.say("!documents add", reply_to=send_file(offline))
+    data = "\n\n".join(HOUSE_RULES).encode()
+    await offline.say("!documents add", reply_to=send_file(offline, data=data))
     await offline.say("When do the quiet hours begin in the evening?")
-    assert "In “House rules”, part 2 of 2, it says: “Quiet hours begin at ten in the evening.”" in said(offline)
+    assert "In “rules”, part 1 of 1, it says: “Quiet hours begin at ten in the evening.”" in said(offline)
 
 
 async def test_a_picture_is_named_as_not_looked_at(offline: Bot) -> None:
     message = offline.message("what is this?", media=MediaKind.IMAGE)
-    send_file(offline, message.event_id, MediaKind.IMAGE)
+    picture = io.BytesIO()
+    PIL.Image.new("RGB", (8, 6), "teal").save(picture, "PNG")
+    send_file(offline, message.event_id, MediaKind.IMAGE, picture.getvalue())
     await offline.deliver(message)
     await offline.settle()
     assert "I cannot look at pictures (offline rules, not a language model)." in offline.matrix.bodies()[-1]

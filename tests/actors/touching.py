@@ -127,7 +127,7 @@ def all_rows(folder: Path) -> dict[str, Rows]:
         return {name: Counter(connection.execute(f"SELECT * FROM {name}")) for (name,) in names.fetchall()}  # noqa: S608
 
 
-def send_file(bot: Bot, event_id: str = "$file", kind: MediaKind = MediaKind.FILE) -> str:
+def send_file(bot: Bot, event_id: str = "$file", kind: MediaKind = MediaKind.FILE, data: bytes = b"rules") -> str:
     """Let the homeserver have a file at an event that the bot has not seen; return the event's id."""
-    bot.matrix.files[ROOM, event_id] = Attachment("rules.txt", "text/plain", b"rules", kind=kind)
+    bot.matrix.files[ROOM, event_id] = Attachment("rules.txt", "text/plain", data, kind=kind)
     return event_id
