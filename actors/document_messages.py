@@ -131,3 +131,8 @@ class ChunksEmbedded:
     through: int | None = None
     answered: bool = True
     refused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChunksStored:
+    """The sweep has stored vectors of chunks of this room; what is loaded lacks them."""

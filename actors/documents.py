@@ -18,6 +18,7 @@ from actors.document_messages import (
     AddedDocument,
     BeforeAdding,
     ChunksEmbedded,
+    ChunksStored,
     DeletedDocuments,
     DeleteDocuments,
     HasDocuments,
@@ -196,6 +197,9 @@ class DocumentOwner(ListOwner):
                 return await self.documents.answer(message)
             case ChunksEmbedded():
                 await self._chunks.take(message)
+                return None
+            case ChunksStored():
+                self._chunks.unload()
                 return None
             case UnloadIdle(before):
                 self._chunks.unload_idle(before)

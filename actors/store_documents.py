@@ -21,6 +21,10 @@ class DocumentTable(Protocol):
         """Return a room's documents by id."""
         ...
 
+    async def rooms(self) -> tuple[str, ...]:
+        """Return the rooms that have documents."""
+        ...
+
     async def any(self, room_id: str) -> bool:
         """Whether a room has a document."""
         ...

@@ -1,4 +1,4 @@
-"""The slow way through all memories that embeds what has no vector of the current model (D17).
+"""The slow way through all memories, and then all documents, that embeds what has no vector of the current model (D17).
 
 After a change of the model that is every memory. What is done stands in the database, so that a bot that was killed
 goes on where it stood; what is searched meanwhile is embedded by its own list (actors/lists.py) at once.
@@ -19,6 +19,7 @@ from actors.messages import Embedded
 from actors.parts import Parts
 from actors.ports import Embedder
 from actors.runtime import ActorSystem
+from actors.sweep_documents import DocumentSweep
 from memory.errors import DavenportError
 from memory.types import Memory, ScopeKind
 
@@ -57,6 +58,7 @@ class Sweep:
         self._system = system
         self._seconds = 60 / per_minute
         self._sleep = sleep
+        self._documents = DocumentSweep(parts, system, seconds=self._seconds, sleep=sleep)
         self._log_at = self._log_every = 0
 
     async def run(self, embedder: Embedder) -> None:
@@ -75,7 +77,7 @@ class Sweep:
             await self._sleep(wait)
 
     async def round(self, embedder: Embedder) -> int:
-        """Go through all memories once and return how many were embedded.
+        """Go through all memories once, and then through the rooms' documents; return how many memories were embedded.
 
         A model elsewhere is first asked how long its vectors are. Raises EmbeddingError when it does not answer, which
         ends the round.
@@ -91,7 +93,13 @@ class Sweep:
             done = self.progress.done - before
             if done:
                 log.info("%d memories were embedded that had no vector of %s", done, embedder.model_id)
+        await self._documents.round(embedder, await self._lately())
         return self.progress.done - before
+
+    async def _lately(self) -> tuple[str, ...]:
+        """Return the rooms and users answered last, those used last first."""
+        async with self._parts.store.transaction() as tables:
+            return await tables.journal.lately(LATELY)
 
     async def _count(self, embedder: Embedder) -> int:
         """Count what is missing."""
@@ -108,8 +116,7 @@ class Sweep:
 
     async def _lists_in_use(self, embedder: Embedder) -> None:
         """Embed what the lists lack whose owners are loaded or were answered lately, those used last first."""
-        async with self._parts.store.transaction() as tables:
-            lately = await tables.journal.lately(LATELY)
+        lately = await self._lately()
         loaded = [address.name for address in reversed(self._system.cells) if address.kind in ("room", "user")]
         for owners in _chunks(list(dict.fromkeys((*loaded, *lately))), OWNERS):
             async with self._parts.store.transaction() as tables:

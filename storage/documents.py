@@ -41,6 +41,7 @@ _LACKING = f"""
     SELECT 1 FROM chunk_embeddings WHERE chunk_id = chunks.id AND model_id = ? AND (?3 IS NULL OR length(vector) = ?3)
 ) AND chunks.id > ?4 ORDER BY chunks.id LIMIT ?5
 """
+_ROOMS = "SELECT DISTINCT room_id FROM documents ORDER BY room_id"
 _ANY = "SELECT EXISTS (SELECT 1 FROM documents WHERE room_id = ?)"
 _IDS = "SELECT id FROM chunks WHERE document_id = ? ORDER BY number"
 _TEXTS = "SELECT text FROM chunks WHERE document_id = ? ORDER BY number"
@@ -75,6 +76,10 @@ class DocumentRows:
         """Return a room's documents by id."""
         found = await self._sql.rows(f"{_DOCUMENTS} WHERE room_id = ? ORDER BY id", room_id)
         return tuple(_document(row) for row in found)
+
+    async def rooms(self) -> tuple[str, ...]:
+        """Return the rooms that have documents."""
+        return tuple(str(room_id) for (room_id,) in await self._sql.rows(_ROOMS))
 
     async def any(self, room_id: str) -> bool:
         """Whether a room has a document."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from actors.sweep import Sweep
 from index.builtin import BuiltinEmbedder
 from index.faiss_index import FaissIndexes
 from memory.errors import EmbeddingError, StorageError
@@ -315,6 +316,47 @@ async def test_d17_another_model_embeds_a_rooms_chunks_anew_when_they_are_first_
     await bot.say("paragraph 7 is about word7")
     assert texts_given(bot)[0] == "Paragraph 7 is about word7."
     assert max(map(len, bot.embedder.asked)) <= 4, "a turn waits for few of them"
+
+
+async def test_d17_the_sweep_embeds_documents_nobody_asks_about_rooms_in_use_first(bot: Bot) -> None:
+    for room in (OTHER, ROOM):
+        await add(bot, send_file(bot, room=room), room=room)
+    await bot.crash()
+    words = WordEmbedder("other", 64)
+    bot.embedder = words
+    await bot.start()
+    await bot.say("hello", room=ROOM)  # its own chunks follow at once
+    words.asked.clear()
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    each = Sweep(bot.parts, bot.system, per_minute=60, sleep=sleep)
+    await each.round(words)
+    assert [text for texts in words.asked for text in texts] == list(CHUNKS), "those of the other room, once"
+    assert sum(slept) > 2.9, "no faster than allowed"
+    assert set(dict(stored(bot)["chunk_embeddings"]).values()) == {"other"}
+    await bot.say(CHUNKS[0], room=OTHER)
+    assert texts_given(bot) == [CHUNKS[0]]
+    words.asked.clear()
+    await each.round(words)
+    assert words.asked == []
+
+
+async def test_d17_a_room_in_use_finds_what_the_sweep_embedded(bot: Bot) -> None:
+    counted(bot).down = True
+    await add(bot, send_file(bot))
+    await bot.say(ABOUT_THE_PRINTER)
+    counted(bot).down = False
+    await Sweep(bot.parts, bot.system, per_minute=60_000).round(counted(bot))
+    assert counts(bot) == (1, 3, 3)
+    await bot.say(ABOUT_THE_PRINTER)
+    assert texts_given(bot) == [CHUNKS[0]]
+    counted(bot).down = True
+    await add(bot, send_file(bot, "Never to be embedded."))
+    with pytest.raises(EmbeddingError):
+        await Sweep(bot.parts, bot.system, per_minute=60_000).round(counted(bot))
 
 
 async def test_d17_texts_that_the_model_refuses_keep_none_of_the_others_away_and_are_tried_after_a_while(

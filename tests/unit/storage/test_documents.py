@@ -31,6 +31,7 @@ async def test_a_document_is_read_back_with_its_chunks_in_order(database: Databa
         first = await tables.documents.add(document(), ["one", "two \ud800"])
         other = await tables.documents.add(document(room_id=build.OTHER_ROOM), ["else"])
         assert await tables.documents.any(build.ROOM)
+        assert await tables.documents.rooms() == tuple(sorted((build.ROOM, build.OTHER_ROOM)))
         assert await tables.documents.of_room(build.ROOM) == (
             Document(first, build.ROOM, "Handbook", "text/plain", 12, "$file", build.ALICE, AT, 2),
         )
