@@ -50,7 +50,7 @@ def work(_: Mapping[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
         image = _opened(data)
         image.thumbnail((LONGER_SIDE, LONGER_SIDE), Image.Resampling.LANCZOS, reducing_gap=3.0)
         image = _bare(ImageOps.exif_transpose(image))
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
+    except Image.DecompressionBombError:
         raise Refused("picture-too-large", megapixels=MOST_PIXELS // 1_000_000) from None
     except UnidentifiedImageError:
         known = data.startswith(_BEGINNINGS) or (data[:4], data[8:12]) == (b"RIFF", b"WEBP")
@@ -71,12 +71,14 @@ def preview(image: Image.Image) -> dict[str, Any]:
 def _opened(data: bytes) -> Image.Image:
     """Open a picture; pixels are counted before any is decoded, and those of a palette get their colours."""
     image: Image.Image = Image.open(BytesIO(data), formats=FORMATS)
-    if image.mode in {"P", "PA"}:  # sizes can be changed of colours only
+    if image.mode in {"P", "PA"} or image.mode.startswith("I"):  # sizes can be changed of colours only
         return _coloured(image)
     return image
 
 
 def _coloured(image: Image.Image) -> Image.Image:
+    if image.mode.startswith("I"):  # grey of 16 bits, which would be cut off at 8
+        image = image.convert("I").point(lambda value: value * (1 / 256)).convert("L")
     return image.convert("RGBA" if image.has_transparency_data else "RGB")
 
 
@@ -114,9 +116,8 @@ def _saved(image: Image.Image, media_type: str) -> tuple[dict[str, Any], bytes]:
 
 def _warmed_up() -> None:
     """Do everything once, so that Pillow loads what it puts off: afterwards it can load nothing."""
-    Image.MAX_IMAGE_PIXELS = MOST_PIXELS
-    warnings.simplefilter("ignore")
-    warnings.simplefilter("error", Image.DecompressionBombWarning)
+    Image.MAX_IMAGE_PIXELS = MOST_PIXELS // 2  # above this it warns, above twice this it refuses
+    warnings.simplefilter("ignore", Image.DecompressionBombWarning)
     plugins = (GifImagePlugin, JpegImagePlugin, MpoImagePlugin, PngImagePlugin, TiffImagePlugin, WebPImagePlugin)
     assert all(plugins)  # noqa: S101 - imported for what they register
     for form in FORMATS:

@@ -25,7 +25,8 @@ _NOT_IN_PLACE = GRADIENTS | {
     *("title", "desc", "style"),
 }
 _MARKERS = ("marker", "marker-start", "marker-mid", "marker-end")
-_VERTEX = re.compile(r"[A-DF-Za-df-z]|[\d.]+[\s,]+[-\d.]+")
+_COMMAND = re.compile(r"[A-DF-Za-df-z]")  # e is for numbers
+_NUMBER = re.compile(r"[\d.]+")
 _FUNCTION = re.compile(r"[a-z]\(")
 
 
@@ -97,7 +98,7 @@ def _own(element: Element) -> _Measure:
         line = element.get("d", "") + element.get("points", "")
         words = sum(map(len, element.itertext())) if name == "text" else 0
         drawn = 1 + len(line) // _CHARACTERS_PER_SHAPE + words // _LETTERS_PER_SHAPE
-        return _Measure(drawn, 1, len(_VERTEX.findall(line)) if line else 2)
+        return _Measure(drawn, 1, max(len(_COMMAND.findall(line)), len(_NUMBER.findall(line)) // 2, 2))
     if name in PRIMITIVES:
         return _Measure(PER_PRIMITIVE)
     return _Measure(PER_LAYER if name in {"mask", "clipPath"} else 0)
