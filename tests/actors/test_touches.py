@@ -1,5 +1,5 @@
-"""Which tables each kind of turn and each command touches, and that the search of D2 happens once in a turn that
-remembers and nowhere else.
+"""Which tables each kind of turn touches, and that the search of D2 happens once in a turn that remembers and in no
+other. For commands see test_touches_commands.
 """
 
 from __future__ import annotations
@@ -12,29 +12,21 @@ from pathlib import Path
 
 import pytest
 
-from commands.ports import Configuring
-from commands.table import TABLE, Row, find
-from davenport.in_force import InForce
-from davenport.overrides import ChatSettings
-from davenport.settings_load import load
+from commands.table import TABLE, find
 from index.builtin import BuiltinEmbedder
 from memory.errors import ModelError
 from memory.media import MediaKind
 from memory.model import Usage
 from memory.quota import CommandQuota, Quota
 from memory.settings import KindSettings, MemorySettings
-from memory.story import PartPlan, StoryPlan
-from memory.types import Draft, Extraction, ListKey, Origin, Persona, ScopeKind, Source, TurnKind
-from storage import Database
-from tests.actors.conftest import JUNO, ROOM, Bot
-from tests.actors.touching import CountingEmbedder, PlainMedia, Watch, send_file
+from memory.types import ListKey, ScopeKind, TurnKind
+from tests.actors.conftest import JUNO, ROOM
+from tests.actors.touching import ALWAYS_SAID as SAID
+from tests.actors.touching import Watch, send_file, watched
 from texts.catalogue import Speaker, languages
 
-ALWAYS = {"journal", "sync_state"}  # every event that comes in
-SAID = ALWAYS | {"outbox"}  # and is answered
-CHARGED = SAID | {
-    "usage"
-}  # by the model; files stand in `attachments`, a story's steps in `effects`, only until it is done
+# By the model. Files stand in `attachments`, a story's steps in `effects`, only until it is done.
+CHARGED = SAID | {"usage"}
 REMEMBERS = CHARGED | {"memories"}  # D2-D4: used, or a day older
 LEARNS = REMEMBERS | {"memory_candidates", "mentions"}  # P4, P7
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><title>A cat</title><circle r="4"/></svg>'
@@ -67,48 +59,8 @@ DOCUMENTS = ListKey(ScopeKind.ROOM, ROOM, "")
 
 @pytest.fixture
 async def watch(tmp_path: Path, embedder: BuiltinEmbedder, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Watch]:
-    """A bot that has remembered things for days, and learns from everything it may learn from."""
-    counting = CountingEmbedder(embedder)
-    bot = Bot(tmp_path / "data", counting)
-    bot.media = PlainMedia()
-    bot.settings.of_kinds = KindSettings(verse_enabled=True)
-    bot.settings.named["captain"] = Persona("captain")
-    bot.settings.admins.add(JUNO)
-    bot.matrix.admins.add(JUNO)
-    bot.configured = lambda store: configuring(store, tmp_path)
-    bot.model.find = lambda request: Extraction((f"Said: {request.exchange.said}",))
-    bot.model.planner = lambda request: StoryPlan("Cats", (PartPlan("One", "A cat.", "a cat"), PartPlan("Two", "End.")))
-    await bot.start()
-    await remember(bot, counting)
-    bot.clock.advance(timedelta(days=20))
-    yield Watch(bot, counting, monkeypatch)
-    await bot.crash()
-
-
-async def configuring(store: Database, folder: Path) -> Configuring:
-    """Open what `!config` sets with."""
-    path = folder / "config.toml"
-    path.write_text('[matrix]\nhomeserver = "https://hs"\nuser_id = "@bot:hs"\n', encoding="utf-8")
-    chat = ChatSettings(InForce(load(path, {})), store)
-    await chat.load()
-    return chat
-
-
-async def remember(bot: Bot, embedder: CountingEmbedder) -> None:
-    """Store memories with their vectors, so that nothing is left to be embedded."""
-    now = bot.clock.now()
-    async with bot.store.transaction() as tables:
-        for scope, owner, text, private in (
-            (ScopeKind.PERSONAL, JUNO, "Has a cat named Mochi", False),
-            (ScopeKind.PERSONAL, JUNO, "Plays chess", False),
-            (ScopeKind.ROOM, ROOM, "Film night is on Friday", False),
-            (ScopeKind.PERSONAL, JUNO, "Is looking for a job", True),
-        ):
-            origin = Origin(ROOM, "$origin", private)
-            draft = Draft(scope, owner, "default", text, Source.PROMOTION, origin, first_seen=now)
-            memory = await tables.memories.insert(draft, now)
-            (vector,) = await embedder.embed([text])
-            await tables.memories.put_vectors(embedder.model_id, [(memory.id, text, vector)])
+    async with watched(tmp_path, embedder, monkeypatch) as each:
+        yield each
 
 
 @pytest.mark.parametrize("kind", TurnKind)
@@ -260,91 +212,3 @@ async def test_d2_what_is_not_understood_and_has_no_text_searches_nothing(watch:
         await watch.bot.say("", media=kind, direct=True, alone=True)
     assert seen.tables == SAID
     assert (seen.queries, seen.lists, seen.turns) == ((), (), Counter())
-
-
-# --- commands -----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Told:
-    """A command, the commands before it, what it touches beside the journal and the outbox, and what it answers."""
-
-    command: str
-    tables: Iterable[str] = ()
-    before: tuple[str, ...] = ()
-    answer: str = ""
-
-
-SAVES = ("memories", "embeddings", "effects")
-TAKES = (*SAVES, "undo")
-DOCUMENT = ("documents", "chunks", "chunk_embeddings", "effects")
-COMMANDS = {
-    "memories": Told("!memories", answer="I remember 2 things"),
-    "memories show": Told("!memories show 1", answer="Mochi"),
-    "memories add": Told("!memories add I like tea", SAVES, answer="Saved"),
-    "memories del": Told("!memories del 1", TAKES, answer="Forgotten: #1"),
-    "memories edit": Told("!memories edit 1 Has a dog", TAKES, answer="now reads"),
-    "memories clear": Told("!memories clear", (*TAKES, "user_state"), answer="Forgotten: 3"),
-    "memories cleanup": Told("!memories cleanup", ("effects", "usage"), answer="nothing to tidy"),
-    "memories undo": Told("!memories undo", ("memories", "effects", "undo"), ("!memories del 1",), answer="Undone"),
-    "memories share": Told("!memories share 4", ("memories", "effects"), answer="#4"),
-    "memories unshare": Told("!memories unshare 4", ("memories", "effects"), ("!memories share 4",), answer="#4"),
-    "memories limit": Told("!memories limit 1 here", ("memories", "effects"), answer="#1"),
-    "memories tag": Told("!memories tag 1 chess", ("memories", "effects"), answer="chess"),
-    "memories export": Told("!memories export", answer="memories-"),
-    "memories import": Told("!memories import", answer="not JSON"),
-    "memories global": Told("!memories global 1", ("memories", "effects"), answer="Global now"),
-    "memories room": Told("!memories room", answer="I remember 1 thing"),
-    "memories room show": Told("!memories room show 3", answer="Film night"),
-    "memories room add": Told("!memories room add Tea at five", SAVES, answer="Saved"),
-    "memories room del": Told("!memories room del 3", TAKES, answer="Forgotten: #3"),
-    "memories room edit": Told("!memories room edit 3 Film night", TAKES, answer="now reads"),
-    "memories room cleanup": Told("!memories room cleanup", ("effects",), answer="nothing to tidy"),
-    "memories room undo": Told(
-        "!memories room undo", ("memories", "effects", "undo"), ("!memories room del 3",), answer="Undone"
-    ),
-    "documents": Told("!documents", answer="no documents"),
-    "documents add": Told("!documents add", DOCUMENT, answer="House rules"),
-    "documents del": Told("!documents del 1", DOCUMENT, ("!documents add",), answer="#1"),
-    "verse on": Told("!verse on", ("scenes", "effects"), answer="scene is on"),
-    "verse off": Told("!verse off", ("scenes", "effects"), ("!verse on",), answer="scene is over"),
-    "why": Told("!why", answer="not answered you"),
-    "usage": Told("!usage", answer="Today"),
-    "config": Told("!config memory.max_per_user 40", ("settings", "effects"), answer="40"),
-    "config list": Told("!config list", answer="Nothing is set"),
-    "config reset": Told(
-        "!config reset memory.max_per_user", ("settings", "effects"), ("!config memory.max_per_user 40",)
-    ),
-    "config room": Told("!config room memory.enabled off", ("settings", "effects"), answer="memory.enabled"),
-    "config room reset": Told(
-        "!config room reset memory.enabled", ("settings", "effects"), ("!config room memory.enabled off",)
-    ),
-    "privacy": Told("!privacy no-memory", ("user_state", "effects"), answer="no-memory"),
-    "forget": Told("!forget", ("effects",), answer="begin anew"),
-    "persona": Told("!persona captain", ("room_state", "effects"), answer="captain"),
-    "help": Told("!help", answer="!memories"),
-}
-
-
-def named(rows: Iterable[Row], above: str = "") -> list[str]:
-    """Return the names of commands and all below them, each with those above it."""
-    return [name for row in rows for name in (f"{above}{row.name}", *named(row.below, f"{above}{row.name} "))]
-
-
-def test_every_command_of_the_table_is_here() -> None:
-    assert set(named(TABLE)) == COMMANDS.keys() | {kind.value for kind in TurnKind}
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-async def test_d2_a_command_touches_its_tables_and_searches_nothing(watch: Watch, name: str) -> None:
-    told, bot = COMMANDS[name], watch.bot
-    file = send_file(bot)
-    for command in told.before:
-        await bot.say(command, reply_to=file)
-    with watch.watching() as seen:
-        await bot.say(told.command, reply_to=file)
-    assert told.answer in bot.matrix.bodies()[-1]
-    assert seen.tables == SAID | set(told.tables)
-    assert (seen.queries, seen.lists, seen.documents) == ((), (), ())
-    assert seen.turns == Counter()
-    assert bot.model.prompts == []

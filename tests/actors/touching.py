@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from actors.metrics import NoMetrics
 from actors.ports import Embedder, TurnOutcome, Vector, Vectors
+from commands.ports import Configuring
+from davenport.in_force import InForce
+from davenport.overrides import ChatSettings
+from davenport.settings_load import load
 from index.faiss_index import FaissIndexes
 from memory.documents import ReadDocument
 from memory.media import Attachment, MediaKind, Picture, PictureInfo
-from memory.types import ListKey, Match, TurnKind
-from tests.actors.conftest import ROOM, Bot
+from memory.settings import KindSettings
+from memory.story import PartPlan, StoryPlan
+from memory.types import Draft, Extraction, ListKey, Match, Origin, Persona, ScopeKind, Source, TurnKind
+from storage import Database
+from tests.actors.conftest import JUNO, ROOM, Bot
 
 Rows = Counter[tuple[object, ...]]
+ALWAYS_SAID = frozenset({"journal", "sync_state", "outbox"})  # by every event that comes in and is answered
 PICTURE = Picture("image/png", b"\x89PNG\r\n\x1a\n decoded", PictureInfo(64, 48, "LKO2?U%2Tw=w"))
 RULES = ("No shoes inside the flat.", "Quiet hours begin at ten in the evening.")
 
@@ -131,3 +140,49 @@ def send_file(bot: Bot, event_id: str = "$file", kind: MediaKind = MediaKind.FIL
     """Let the homeserver have a file at an event that the bot has not seen; return the event's id."""
     bot.matrix.files[ROOM, event_id] = Attachment("rules.txt", "text/plain", data, kind=kind)
     return event_id
+
+
+@asynccontextmanager
+async def watched(folder: Path, embedder: Embedder, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Watch]:
+    """Yield a bot that has remembered things for days, and learns from everything it may learn from."""
+    counting = CountingEmbedder(embedder)
+    bot = Bot(folder / "data", counting)
+    bot.media = PlainMedia()
+    bot.settings.of_kinds = KindSettings(verse_enabled=True)
+    bot.settings.named["captain"] = Persona("captain")
+    bot.settings.admins.add(JUNO)
+    bot.matrix.admins.add(JUNO)
+    bot.configured = lambda store: configuring(store, folder)
+    bot.model.find = lambda request: Extraction((f"Said: {request.exchange.said}",))
+    bot.model.planner = lambda request: StoryPlan("Cats", (PartPlan("One", "A cat.", "a cat"), PartPlan("Two", "End.")))
+    await bot.start()
+    await remember(bot, counting)
+    bot.clock.advance(timedelta(days=20))
+    yield Watch(bot, counting, monkeypatch)
+    await bot.crash()
+
+
+async def configuring(store: Database, folder: Path) -> Configuring:
+    """Open what `!config` sets with."""
+    path = folder / "config.toml"
+    path.write_text('[matrix]\nhomeserver = "https://hs"\nuser_id = "@bot:hs"\n', encoding="utf-8")
+    chat = ChatSettings(InForce(load(path, {})), store)
+    await chat.load()
+    return chat
+
+
+async def remember(bot: Bot, embedder: CountingEmbedder) -> None:
+    """Store memories with their vectors, so that nothing is left to be embedded."""
+    now = bot.clock.now()
+    async with bot.store.transaction() as tables:
+        for scope, owner, text, private in (
+            (ScopeKind.PERSONAL, JUNO, "Has a cat named Mochi", False),
+            (ScopeKind.PERSONAL, JUNO, "Plays chess", False),
+            (ScopeKind.ROOM, ROOM, "Film night is on Friday", False),
+            (ScopeKind.PERSONAL, JUNO, "Is looking for a job", True),
+        ):
+            origin = Origin(ROOM, "$origin", private)
+            draft = Draft(scope, owner, "default", text, Source.PROMOTION, origin, first_seen=now)
+            memory = await tables.memories.insert(draft, now)
+            (vector,) = await embedder.embed([text])
+            await tables.memories.put_vectors(embedder.model_id, [(memory.id, text, vector)])
