@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
+from signal import SIGSYS
 from typing import Any
 
 from media.worker import EXIT_TOO_COSTLY, Job, Json
@@ -67,6 +68,8 @@ async def _talk(job: Job, request: bytes) -> tuple[Json, bytes]:
         raise Refused(TOO_COSTLY) from None
     finally:
         await _buried(process)
+    if code == -SIGSYS:  # no file does that: systemd or a container ends whoever makes a call that is not on its list
+        raise MediaFailed(f"the process for {job.module} was ended by a filter of system calls; let it use Landlock's")
     if code < 0 or code == EXIT_TOO_COSTLY:
         log.info("the job %s ended itself with %d", job.module, code)
         raise Refused(TOO_COSTLY)

@@ -125,6 +125,12 @@ def crash(_: bytes) -> NoReturn:
     raise AssertionError
 
 
+def filtered(_: bytes) -> NoReturn:
+    """End as by a filter of system calls."""
+    os.kill(os.getpid(), signal.SIGSYS)
+    raise AssertionError
+
+
 def leave(_: bytes) -> NoReturn:
     os._exit(3)
 
@@ -165,6 +171,6 @@ ACTS: dict[str, Callable[[bytes], tuple[Any, bytes]]] = {
             flood,
             chatter,
         ),
-        *(crash, leave, refuse, fail, panic, give_back, thread),
+        *(crash, filtered, leave, refuse, fail, panic, give_back, thread),
     )
 }

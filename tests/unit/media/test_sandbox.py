@@ -131,6 +131,11 @@ async def test_a_process_that_breaks_is_no_fault_of_the_file() -> None:
         await act("leave")
 
 
+async def test_a_filter_of_system_calls_that_forbids_too_much_is_named() -> None:
+    with pytest.raises(MediaFailed, match="filter of system calls"):
+        await act("filtered")
+
+
 async def test_a_job_that_cannot_be_loaded_says_so() -> None:
     with pytest.raises(MediaFailed, match=r"ended with 1: [\s\S]*No module named 'media\.nowhere'"):
         await Sandbox().run(Job("media.nowhere"), {}, bytes(1_000_000))
