@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import subprocess
 import sys
@@ -20,6 +21,7 @@ PAGES = [CHECKOUT / "README.md", *sorted(CHECKOUT.glob("docs/**/*.md"))]
 ALL = [block for page in PAGES for block in blocks(str(page.relative_to(CHECKOUT)), page.read_text(encoding="utf-8"))]
 NOT_RUN = {"text": "a drawing or what a program prints, nothing to type"}
 USAGE: type[Exception] = typer.BadParameter.__mro__[1]  # the parent of every fault of a command line
+SECRET_FILE = re.compile(r'^\w+_file = "([\w.]+)"$', re.MULTILINE)
 ACCOUNT = '[matrix]\nhomeserver = "https://matrix.example.org"\nuser_id = "@davenport:example.org"\n'
 
 
@@ -38,6 +40,8 @@ def check(block: Block, database: Path) -> None:
         case "toml":
             config = database.with_name("config.toml")
             config.write_text(f"{ACCOUNT}{block.text}", encoding="utf-8")
+            for name in SECRET_FILE.findall(block.text):
+                config.with_name(name).write_text("a secret", encoding="utf-8")
             load(config, {})
         case "sql":
             run_sql(block.text, database)
