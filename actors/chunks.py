@@ -6,6 +6,8 @@ import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
+import numpy as np
+
 from actors.actor import Work
 from actors.document_messages import ChunksEmbedded, SearchChunks
 from actors.embedding import embed_saved
@@ -14,6 +16,8 @@ from actors.parts import Parts
 from actors.ports import Embedder, Vector
 from memory.errors import EmbeddingError, StorageError
 from memory.types import ListKey, Match, ScopeKind
+
+ChunkVectors = Sequence[tuple[int, Vector]]
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +45,7 @@ class ChunkIndex:
         self._spawn = spawn
         self._key = ListKey(ScopeKind.ROOM, room_id, "")
         self._any: bool | None = None  # not looked yet
+        self._chunks = 0  # as last read
         self._lacking = False
         self._embedding = False
         self._failed_at: datetime | None = None
@@ -67,11 +72,19 @@ class ChunkIndex:
         return best
 
     async def _load(self, embedder: Embedder, dim: int) -> None:
+        """Read the vectors, one document at a time: there may be 100 MB of them, and every turn needs the database."""
         async with self._parts.store.transaction() as tables:
-            ids, vectors = await tables.documents.vectors(self._room_id, embedder.model_id, dim)
-            lacking = await tables.documents.lacking(self._room_id, embedder.model_id, dim, 1)
-        self._parts.chunk_indexes.load(self._key, ids, vectors)
-        self._lacking = bool(lacking)
+            documents = await tables.documents.of_room(self._room_id)
+        ids: list[int] = []
+        parts = [np.empty((0, dim), dtype=np.float32)]
+        for document in documents:
+            async with self._parts.store.transaction() as tables:
+                of_it, vectors = await tables.documents.vectors(document.id, embedder.model_id, dim)
+            ids += of_it
+            parts.append(vectors)
+        self._parts.chunk_indexes.load(self._key, ids, np.concatenate(parts))
+        self._chunks = sum(document.chunks for document in documents)
+        self._lacking = len(ids) < self._chunks
 
     def changed(self) -> None:
         """Forget what is loaded: the room's documents are others now."""
@@ -114,12 +127,11 @@ class ChunkIndex:
         )
 
     async def take(self, message: ChunksEmbedded) -> None:
-        """Store the vectors of a batch and go on with the next; what is loaded is read anew by the next search."""
+        """Store the vectors of a batch and go on with the next."""
         embedder = self._parts.embedder
         if embedder is None:
             return
-        stored = not message.vectors or await self._store(embedder, message.vectors)
-        self.unload()
+        stored = await self._store(embedder, message.vectors)
         if stored and message.answered and message.through is not None:
             self._spawn(self._batch(embedder, message.through, refused=message.refused))
             return
@@ -127,12 +139,30 @@ class ChunkIndex:
         # What the model refuses is tried again after a while, with all that is left when it does not answer.
         failed = message.refused or not message.answered or not stored
         self._failed_at = self._parts.clock.now() if failed else None
+        indexes = self._parts.chunk_indexes
+        # A document may have come while the last batch was on its way.
+        self._lacking = failed or not indexes.has(self._key) or len(indexes.ids(self._key)) < self._chunks
 
-    async def _store(self, embedder: Embedder, vectors: tuple[tuple[int, Vector], ...]) -> bool:
+    async def _store(self, embedder: Embedder, vectors: ChunkVectors) -> bool:
         try:
             async with self._parts.store.transaction() as tables:
                 await tables.documents.put_vectors(embedder.model_id, vectors)
         except StorageError as error:
             log.error("vectors of chunks of %s cannot be stored: %s", self._room_id, error)
             return False
+        await self.follow(vectors)
         return True
+
+    async def follow(self, vectors: ChunkVectors) -> None:
+        """Make chunks searchable whose vectors were stored; one may be gone by now."""
+        if not self._parts.chunk_indexes.has(self._key):
+            return
+        try:
+            async with self._parts.store.transaction() as tables:
+                there = {chunk.id for chunk in await tables.documents.chunks([chunk_id for chunk_id, _ in vectors])}
+            for chunk_id, vector in vectors:
+                if chunk_id in there:
+                    self._parts.chunk_indexes.put(self._key, chunk_id, vector)
+        except (StorageError, EmbeddingError) as error:
+            log.error("the index of %s is read anew: %s", self._room_id, error)
+            self.unload()

@@ -135,4 +135,6 @@ class ChunksEmbedded:
 
 @dataclass(frozen=True, slots=True)
 class ChunksStored:
-    """The sweep has stored vectors of chunks of this room; what is loaded lacks them."""
+    """The sweep has stored vectors of chunks of this room, by chunk id; what is loaded lacks them."""
+
+    vectors: tuple[tuple[int, Vector], ...]

@@ -198,8 +198,8 @@ class DocumentOwner(ListOwner):
             case ChunksEmbedded():
                 await self._chunks.take(message)
                 return None
-            case ChunksStored():
-                self._chunks.unload()
+            case ChunksStored(vectors):
+                await self._chunks.follow(vectors)
                 return None
             case UnloadIdle(before):
                 self._chunks.unload_idle(before)

@@ -53,8 +53,8 @@ class DocumentTable(Protocol):
         """Store vectors (float32[dim]) of one model by chunk id; those of other models go. A chunk may be gone."""
         ...
 
-    async def vectors(self, room_id: str, model_id: str, dim: int) -> tuple[tuple[int, ...], Vectors]:
-        """Return chunk ids and float32[n, dim] of a room's chunks that have a vector of this model, by id."""
+    async def vectors(self, document_id: int, model_id: str, dim: int) -> tuple[tuple[int, ...], Vectors]:
+        """Return chunk ids and float32[n, dim] of a document's chunks that have a vector of this model, in order."""
         ...
 
     async def lacking(

@@ -69,7 +69,7 @@ class DocumentSweep:
                 await tables.documents.put_vectors(embedder.model_id, vectors)
             owner = Address("room", room_id)
             if owner in self._system.cells:  # the others will read them
-                await self._system.tell(owner, ChunksStored())
+                await self._system.tell(owner, ChunksStored(tuple(vectors)))
         else:
             await embedder.embed([PROBE])  # raises where it is the model that does not answer
         took = loop.time() - begun

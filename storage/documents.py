@@ -32,9 +32,8 @@ ON CONFLICT (chunk_id, model_id) DO UPDATE SET vector = excluded.vector
 """
 _DROP_EARLIER = "DELETE FROM chunk_embeddings WHERE chunk_id = ? AND model_id <> ?"
 _VECTORS = """
-SELECT chunk_id, vector FROM chunk_embeddings JOIN chunks ON chunks.id = chunk_id
-JOIN documents ON documents.id = document_id
-WHERE room_id = ? AND model_id = ? AND length(vector) = ? ORDER BY chunk_id
+SELECT chunk_id, vector FROM chunks JOIN chunk_embeddings ON chunk_id = chunks.id
+WHERE document_id = ? AND model_id = ? AND length(vector) = ? ORDER BY number
 """
 _LACKING = f"""
 {_CHUNKS} WHERE room_id = ? AND NOT EXISTS (
@@ -117,9 +116,9 @@ class DocumentRows:
         await self._sql.many(_PUT, rows)
         await self._sql.many(_DROP_EARLIER, [(chunk_id, model_id) for _, _, chunk_id in rows])
 
-    async def vectors(self, room_id: str, model_id: str, dim: int) -> tuple[tuple[int, ...], Vector]:
-        """Return chunk ids and float32[n, dim] of a room's chunks that have a vector of this model, by id."""
-        found = await self._sql.rows(_VECTORS, room_id, model_id, dim * _FLOAT_BYTES)
+    async def vectors(self, document_id: int, model_id: str, dim: int) -> tuple[tuple[int, ...], Vector]:
+        """Return chunk ids and float32[n, dim] of a document's chunks that have a vector of this model, in order."""
+        found = await self._sql.rows(_VECTORS, document_id, model_id, dim * _FLOAT_BYTES)
         return tuple(chunk_id for chunk_id, _ in found), read_vectors((blob for _, blob in found), dim)
 
     async def lacking(

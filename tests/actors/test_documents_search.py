@@ -359,6 +359,20 @@ async def test_d17_a_room_in_use_finds_what_the_sweep_embedded(bot: Bot) -> None
         await Sweep(bot.parts, bot.system, per_minute=60_000).round(counted(bot))
 
 
+async def test_d17_what_is_embedded_later_joins_what_is_loaded_and_nothing_is_asked_for_twice(bot: Bot) -> None:
+    await add(bot, send_file(bot))
+    counted(bot).down = True
+    await add(bot, send_file(bot, "\n\n".join(f"Gutenberg fact {number}." for number in range(9))))
+    counted(bot).down = False
+    counted(bot).texts.clear()
+    for _ in range(3):
+        await bot.say(ABOUT_THE_PRINTER)
+    assert len(counted(bot).texts) == 9
+    assert counts(bot) == (2, 12, 12)
+    [key] = bot.parts.chunk_indexes._lists  # type: ignore[attr-defined]
+    assert len(bot.parts.chunk_indexes.ids(key)) == 12
+
+
 async def test_d17_texts_that_the_model_refuses_keep_none_of_the_others_away_and_are_tried_after_a_while(
     bot: Bot,
 ) -> None:

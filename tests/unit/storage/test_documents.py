@@ -80,14 +80,14 @@ async def test_d17_vectors_of_another_model_or_length_count_as_lacking_and_go_wi
         one, two, three, four = await tables.documents.chunk_ids(added)
         await tables.documents.put_vectors("old", [(one, vector(1, 0)), (two, vector(1, 0))])
         await tables.documents.put_vectors("new", [(two, vector(0, 1)), (three, vector(1, 0, 0)), (999, vector(1, 0))])
-        ids, vectors = await tables.documents.vectors(build.ROOM, "new", 2)
+        ids, vectors = await tables.documents.vectors(added, "new", 2)
         assert ids == (two,)
         assert vectors.tolist() == [[0.0, 1.0]]
         lacking = await tables.documents.lacking(build.ROOM, "new", 2, 10)
         assert [chunk.id for chunk in lacking] == [one, three, four]
         assert [chunk.id for chunk in await tables.documents.lacking(build.ROOM, "new", 2, 1, one)] == [three]
         assert [chunk.id for chunk in await tables.documents.lacking(build.ROOM, "new", None, 10)] == [one, four]
-        assert await tables.documents.vectors(build.OTHER_ROOM, "new", 2) != ids
+        assert (await tables.documents.vectors(elsewhere, "new", 2))[0] == ()
         assert [chunk.document_id for chunk in await tables.documents.lacking(build.OTHER_ROOM, "new", 2, 9)] == [
             elsewhere
         ]
@@ -119,7 +119,7 @@ async def test_no_statement_about_documents_looks_through_a_table(database: Data
         ids = await tables.documents.chunk_ids(added)
         await tables.documents.texts(added)
         await tables.documents.put_vectors("model", [(ids[0], vector(1, 0))])
-        await tables.documents.vectors(build.ROOM, "model", 2)
+        await tables.documents.vectors(added, "model", 2)
         await tables.documents.lacking(build.ROOM, "model", 2, 10)
         await tables.documents.chunks(ids)
         await tables.documents.delete([added])
