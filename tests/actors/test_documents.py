@@ -13,6 +13,7 @@ from actors.chunks import ChunkIndex
 from actors.document_messages import AddDocument, AddedDocument, AddedFile, DeletedDocuments, DeleteDocuments
 from actors.documents import DocumentDesk
 from actors.messages import EffectKey
+from actors.metrics import NoMetrics
 from actors.ports import Vector
 from index.builtin import BuiltinEmbedder
 from memory.errors import MatrixError, MediaFailed, Refused, StorageError
@@ -125,6 +126,35 @@ async def test_its_own_title_is_taken_and_what_people_wrote_is_shown_as_text(bot
 async def test_the_list_names_the_kind_of_file(bot: Bot, media_type: str, kind: str) -> None:
     await add(bot, send_file(bot, "x", media_type=media_type))
     assert f"({kind}, 1 kB, 1 part)" in await command(bot, "!documents")
+
+
+class Counting(NoMetrics):
+    """Notes changes of documents, and the stages of turns."""
+
+    def __init__(self) -> None:
+        self.changes: list[tuple[str, int]] = []
+        self.stages: list[str] = []
+
+    def documents(self, change: str, count: int) -> None:
+        self.changes.append((change, count))
+
+    def stage(self, stage: str, seconds: float) -> None:
+        self.stages.append(stage)
+
+
+async def test_what_comes_and_goes_is_counted_once_and_the_search_timed(bot: Bot) -> None:
+    metrics = Counting()
+    bot.parts = replace(bot.parts, metrics=metrics)
+    first, second, third = (send_file(bot, f"{HANDBOOK} {number}") for number in range(3))
+    for file in (first, first, second, third):
+        await add(bot, file)
+    await command(bot, "!documents del 1 2 8")
+    await redact(bot, third)
+    await redact(bot, third)
+    assert metrics.changes == [*[("added", 1)] * 3, ("deleted", 2), ("deleted", 1)]
+    assert "documents" not in metrics.stages
+    await bot.say(ABOUT_THE_PRINTER)
+    assert metrics.stages.count("documents") == 1
 
 
 # --- refused ----------------------------------------------------------------------------------------------------------

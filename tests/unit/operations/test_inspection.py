@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from davenport.cli import app
 from davenport.inspection import report
+from memory.documents import Document
 from memory.errors import StorageError
 from memory.types import Draft, Origin, ScopeKind, Source
 from storage import Database
@@ -115,3 +116,14 @@ async def test_p19_the_command_of_operators(running: Path, tmp_path: Path) -> No
     done = CliRunner().invoke(app, ["inspect", JUNO, "--config", str(config)])
     assert (done.exit_code, done.output.splitlines()[0]) == (0, "candidates: 1")
     assert "Plays chess" in done.output
+
+
+async def test_a_rooms_documents_are_listed_without_what_they_say(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    async with await Database.open(folder) as database, database.transaction() as tables:
+        await tables.documents.add(Document(0, ROOM, "Handbook", "text/plain", 9, "$f", JUNO, NOW, 0), ["one", "two"])
+        await tables.documents.add(Document(0, "!other:hs", "Else", "text/plain", 9, "$f", JUNO, NOW, 0), ["three"])
+    found = [each for each in objects(folder, ROOM) if each["kind"] == "documents"]
+    assert [(each["title"], each["chunks"], each["added_by"]) for each in found] == [("Handbook", 2, JUNO)]
+    assert "text" not in found[0]
+    assert all(each["kind"] != "documents" for each in objects(folder, JUNO))

@@ -17,6 +17,7 @@ from davenport.panel import Panel
 from memory.cleanup import CleanupAnswer, CleanupGroup
 from memory.errors import EmbeddingError, ModelAnswerInvalid, ModelError
 from memory.model import Prompt, Reply, ToolSpec, Usage
+from memory.story import StoryPlan, StoryRequest
 from memory.types import Extraction, ExtractionRequest, TurnKind
 
 CHECKOUT = Path(__file__).parents[3]
@@ -41,6 +42,8 @@ async def test_the_actors_port_is_counted(panel: Panel) -> None:
     port.extraction("failed")
     port.memories("promoted", 2)
     port.memories("recalled", 0)
+    port.documents("added", 1)
+    port.documents("deleted", 3)
     port.send("retried")
     metrics.batch(5)
     found = await samples(metrics, panel)
@@ -49,6 +52,7 @@ async def test_the_actors_port_is_counted(panel: Panel) -> None:
     assert found["davenport_extractions_total", "failed"] == 1
     assert found["davenport_memories_total", "promoted"] == 2
     assert found["davenport_memories_total", "recalled"] == 0
+    assert (found["davenport_documents_total", "added"], found["davenport_documents_total", "deleted"]) == (1, 3)
     assert found["davenport_outbox_sends_total", "retried"] == 1
     assert (found["davenport_sync_batches_total",], found["davenport_sync_events_total",]) == (1, 5)
     assert found["davenport_sync_age_seconds",] == -1
@@ -57,7 +61,7 @@ async def test_the_actors_port_is_counted(panel: Panel) -> None:
     assert (await samples(metrics, panel))["davenport_memories_without_vector",] == 3
 
 
-Outcome = Reply | tuple[Extraction, Usage] | tuple[CleanupAnswer, Usage] | ModelError
+Outcome = Reply | tuple[Extraction, Usage] | tuple[CleanupAnswer, Usage] | tuple[StoryPlan, Usage] | ModelError
 
 
 class ScriptedModel:
@@ -81,6 +85,11 @@ class ScriptedModel:
             return self.outcome  # type: ignore[return-value]
         raise self.outcome  # type: ignore[misc]
 
+    async def plan_story(self, request: StoryRequest) -> tuple[StoryPlan, Usage]:
+        if isinstance(self.outcome, tuple):
+            return self.outcome  # type: ignore[return-value]
+        raise self.outcome  # type: ignore[misc]
+
 
 async def test_calls_tokens_and_errors_of_the_model_are_counted(panel: Panel) -> None:
     metrics = PrometheusMetrics()
@@ -92,6 +101,9 @@ async def test_calls_tokens_and_errors_of_the_model_are_counted(panel: Panel) ->
     await measured(Reply("hello", (usage, usage))).reply(None, (), None)  # type: ignore[arg-type]
     await measured((Extraction(), Usage("small", 5, 1))).extract(None)  # type: ignore[arg-type]
     await measured((CleanupAnswer(), Usage("small", 7, 1))).tidy(None)  # type: ignore[arg-type]
+    await measured((StoryPlan("A title", ()), Usage("big", 8, 1))).plan_story(None)  # type: ignore[arg-type]
+    with pytest.raises(ModelAnswerInvalid):
+        await measured(ModelAnswerInvalid("odd")).plan_story(None)  # type: ignore[arg-type]
     with pytest.raises(ModelAnswerInvalid):
         await measured(ModelAnswerInvalid("odd")).tidy(None)  # type: ignore[arg-type]
     metrics.cleanup("rejected")
@@ -102,6 +114,8 @@ async def test_calls_tokens_and_errors_of_the_model_are_counted(panel: Panel) ->
     found = await samples(metrics, panel)
     assert found["davenport_model_calls_total", "big", "reply"] == 2
     assert found["davenport_model_calls_total", "small", "extraction"] == 1
+    assert found["davenport_model_calls_total", "big", "story"] == 1
+    assert found["davenport_model_errors_total", "ModelAnswerInvalid", "story"] == 1
     assert found["davenport_model_tokens_total", "input", "big", "reply"] == 20
     assert found["davenport_model_tokens_total", "cache_read", "big", "reply"] == 14
     assert found["davenport_model_errors_total", "ModelError", "reply"] == 1
