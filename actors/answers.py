@@ -55,6 +55,7 @@ async def answering(
     alone: bool = False,
     label: str = "",
     thread_root: str | None = None,
+    quiet: bool = False,
     more: Sequence[OutboxRow] = (),
 ) -> AsyncIterator[Tables]:
     """Open the transaction that answers an event; the caller notes in it what became of the event.
@@ -66,7 +67,7 @@ async def answering(
     same, and says so, or says it here where it is no secret.
     alone: it was made for somebody alone with the bot; where another has joined meanwhile all of it is private (D8).
     label: which of several answers to one event (transaction_id). thread_root: where it goes if not where the event is.
-    more: rows that follow, as rows_of made them.
+    quiet: nobody is mentioned. more: rows that follow, as rows_of made them.
     Rows already there, from a run that was cut off, are left as they are.
     """
     if alone and await joined_meanwhile(parts, event):
@@ -79,7 +80,8 @@ async def answering(
     for told in dict.fromkeys(unreachable if note.secret else note.markdown for note in unsent):
         markdown, line = (_under(markdown, told), line) if notice else (markdown, _under(line, told))
     recipient = None if event.kind is IncomingKind.JOINED else event.sender
-    answer = Answer(event.room_id, event.event_id, recipient, markdown, thread_root or event.thread_root, notice)
+    root = thread_root or event.thread_root
+    answer = Answer(event.room_id, event.event_id, recipient, markdown, root, notice, quiet=quiet)
     rows = await rows_of(parts, answer, label)
     for number, file in enumerate(files, 1):
         rows += await rows_of(parts, replace(answer, markdown="", attachment=file), f"{label} file {number}".lstrip())

@@ -151,7 +151,9 @@ class _Telling:
         reply = await self._asked(part_prompt(request, plan, step.part, self._told.texts))
         part = _Part(visible(reply.text).strip(), reply.cut)
         markdown = f"{_heading(plan, step.part)}\n\n{part.text}"
-        await self._thread.step(step.call, asdict(part), line=line, markdown=markdown, usage=reply.usage)
+        await self._thread.step(
+            step.call, asdict(part), line=line, markdown=markdown, quiet=step.part > 1, usage=reply.usage
+        )
         return part
 
     async def _asked(self, prompt: Prompt) -> Reply:
@@ -175,7 +177,7 @@ class _Telling:
             await self._thread.step(step.call, {"drawn": False}, line=line, usage=failure.usage)
             return False
         files = [drawn.file(f"picture-{step.picture}")]
-        await self._thread.step(step.call, {"drawn": True}, line=line, files=files, usage=drawn.usage)
+        await self._thread.step(step.call, {"drawn": True}, line=line, files=files, quiet=True, usage=drawn.usage)
         return True
 
     async def _stop_if_joined(self) -> None:

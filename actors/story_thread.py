@@ -60,16 +60,17 @@ class StoryThread:
         line: str | None,
         markdown: str = "",
         files: Sequence[Attachment] = (),
+        quiet: bool = False,
         usage: Iterable[Usage] = (),
     ) -> None:
-        """Say what a step brought, in the thread, and record its result. line: what the edited line says now.
+        """Say what a step brought, in the thread, and record its result. Raises TakenBack.
 
-        Where somebody else has come into a private room what it brought goes to the direct room (D8).
-        Raises TakenBack.
+        line: what the edited line says now. quiet: who asked is not mentioned. Where somebody else has come into a
+        private room what the step brought goes to the direct room (D8).
         """
         alone = self._event.private and bool(markdown or files)
         saying = self._saying(
-            f"step {call}", markdown, files=files, alone=alone, in_thread=True, line=line, usage=usage
+            f"step {call}", markdown, files=files, alone=alone, in_thread=True, quiet=quiet, line=line, usage=usage
         )
         async with saying as tables:
             await tables.effects.record(self._event.event_id, call, json.dumps(result, ensure_ascii=False))
@@ -102,6 +103,7 @@ class StoryThread:
         files: Sequence[Attachment] = (),
         alone: bool = False,
         in_thread: bool = False,
+        quiet: bool = False,
         line: str | None = None,
         usage: Iterable[Usage] = (),
     ) -> AsyncIterator[Tables]:
@@ -116,6 +118,7 @@ class StoryThread:
             alone=alone,
             label=label,
             thread_root=(event.thread_root or event.event_id) if in_thread else None,
+            quiet=quiet,
             more=() if line is None else await self._edited(line, label),
         ) as tables:
             await self._refuse_if_taken_back(tables)

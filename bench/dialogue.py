@@ -63,6 +63,9 @@ class WatchedModel:
     async def tidy(self, group: Any) -> Any:
         return await self._inner.tidy(group)
 
+    async def plan_story(self, request: Any) -> Any:
+        return await self._inner.plan_story(request)
+
     def taken(self) -> tuple[list[Usage], int]:
         """Return what was remembered since the last time."""
         taken = self.usage, self.recalled

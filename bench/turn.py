@@ -95,6 +95,9 @@ class TimedModel:
     async def tidy(self, group: Any) -> Any:
         return await self._inner.tidy(group)
 
+    async def plan_story(self, request: Any) -> Any:
+        return await self._inner.plan_story(request)
+
 
 def watch_begin(bench: Bench, watch: Stopwatch) -> None:
     tell = bench.system.tell

@@ -129,7 +129,8 @@ def _relations(answer: Answer) -> dict[str, Any]:
     """Return whom a content mentions and what it answers."""
     if answer.recipient is None:
         return {"m.mentions": {}}
-    return {"m.mentions": {"user_ids": [answer.recipient]}, "m.relates_to": _relation(answer)}
+    mentions = {} if answer.quiet else {"user_ids": [answer.recipient]}
+    return {"m.mentions": mentions, "m.relates_to": _relation(answer)}
 
 
 def _relation(answer: Answer) -> dict[str, Any]:

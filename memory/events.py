@@ -133,7 +133,8 @@ class Answer:
     """Markdown on its way to a room: where it goes and which event it answers. `notice`: a status line (m.notice).
 
     recipient: who is answered and mentioned; None where it is said to the whole room, and so is no reply. attachment: a
-    file that follows the words. edits: the txn id of the row that this one replaces.
+    file that follows the words. edits: the txn id of the row that this one replaces. quiet: nobody is mentioned, since
+    the recipient was by what this goes on with.
     """
 
     room_id: str
@@ -144,6 +145,7 @@ class Answer:
     notice: bool = False
     attachment: Attachment | None = None
     edits: str | None = None
+    quiet: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from memory.settings import KindSettings
 from memory.text import blank, clean, fence, visible
 
 MAX_REQUEST = 2_000  # characters
+MAX_PICTURE = 1_500  # characters of what a picture shows, as its drawer is told
 MAX_TOLD = 6_000  # characters of what was told before that a part's prompt shows
 SHORTENED = "[…] "
 
@@ -136,7 +137,7 @@ def told_end(told: Sequence[str]) -> str:
 
 def drawing_of(plan: StoryPlan, number: int) -> str:
     """Return what the picture of a part is to show, with the story's title, for who draws it."""
-    return f"{plan.parts[number - 1].picture} (an illustration of the story “{plan.title}”)"
+    return f"{plan.parts[number - 1].picture[:MAX_PICTURE]} (an illustration of the story “{plan.title}”)"
 
 
 def stored_plan(plan: StoryPlan) -> dict[str, Any]:

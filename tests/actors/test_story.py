@@ -426,6 +426,20 @@ async def test_a_redaction_of_the_command_stops_it_and_nothing_follows(teller: B
     assert (await entry_of(teller, event)).incoming.text == ""
 
 
+async def test_who_goes_silent_is_told_no_more_of_it(teller: Bot) -> None:
+    asked, go = holding(teller, 2)
+    event = teller.message(ASKED)
+    await teller.deliver(event)
+    await asyncio.wait_for(asked.wait(), 5)
+    sent = len(teller.matrix.sent)
+    await teller.deliver(teller.message("!privacy silent"))
+    await until(lambda: nothing_recorded(teller, event))
+    go.set()
+    await teller.settle()
+    assert [content["answers"] for _, _, content in teller.matrix.sent[sent:]] == ["$e2"]
+    assert (await entry_of(teller, event)).state is JournalState.IGNORED
+
+
 async def test_a_redaction_of_what_was_said_of_it_stops_it_too(teller: Bot) -> None:
     asked, go = holding(teller, 2)
     event = teller.message(ASKED)
@@ -434,15 +448,15 @@ async def test_a_redaction_of_what_was_said_of_it_stops_it_too(teller: Bot) -> N
     sent = len(teller.matrix.sent)
     part = next(each for _, each, content in teller.matrix.sent if "Text 1." in str(content["body"]))
     await teller.deliver(redaction(teller, part))
-    await until(lambda: _is_empty(teller))
+    await until(lambda: nothing_recorded(teller, event))
     go.set()
     await teller.settle()
     assert len(teller.matrix.sent) == sent
     assert (await entry_of(teller, event)).state is JournalState.LEARNED
 
 
-async def _is_empty(bot: Bot) -> bool:
-    return await rows_of(bot, "SELECT * FROM effects") == []
+async def nothing_recorded(bot: Bot, event: Incoming) -> bool:
+    return await rows_of(bot, f"SELECT * FROM effects WHERE event_id = '{event.event_id}'") == []  # noqa: S608 - ours
 
 
 # --- asked for in private (D8) ----------------------------------------------------------------------------------------

@@ -114,6 +114,9 @@ class KillingModel:
     async def tidy(self, group: Any) -> Any:
         return await self._inner.tidy(group)
 
+    async def plan_story(self, request: Any) -> Any:
+        return await self._inner.plan_story(request)
+
 
 class KillingMatrix:
     def __init__(self, inner: Any, point: str) -> None:

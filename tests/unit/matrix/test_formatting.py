@@ -217,6 +217,12 @@ def test_an_edit_replaces_its_content_whole_and_mentions_nobody_anew() -> None:
     assert "m.relates_to" not in content, "which event it replaces is known when it is sent"
 
 
+def test_what_goes_on_with_an_answer_may_mention_nobody_and_answers_all_the_same() -> None:
+    [content] = contents("Part 2", thread_root="$root", quiet=True)
+    assert content["m.mentions"] == {}
+    assert content["m.relates_to"]["m.in_reply_to"] == {"event_id": "$asked"}
+
+
 def test_an_edit_is_one_event_within_the_limit() -> None:
     long = "word " * 20_000
     [content] = contents(long, edits="dvp-status")

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory.drawing import checked_description
 from memory.errors import Refused
 from memory.settings import KindSettings
 from memory.story import (
@@ -120,3 +121,5 @@ def test_what_was_told_is_cut_before_a_paragraph_or_a_word() -> None:
 def test_a_picture_is_described_with_the_title_of_the_story() -> None:
     assert drawing_of(PLAN, 3).startswith("A den")
     assert "The fox" in drawing_of(PLAN, 3)
+    long = StoryPlan("t" * 200, (PartPlan("Out", "She goes.", "p" * 2_000),))
+    assert checked_description(drawing_of(long, 1)), "no longer than what may be drawn"
