@@ -59,18 +59,18 @@ async def _talk(job: Job, request: bytes) -> tuple[Json, bytes]:
         async with asyncio.timeout(job.wall_seconds):
             _, answer, complaint = await asyncio.gather(
                 _give(process.stdin, request),
-                _take(process.stdout, job.most_bytes + _HEAD_BYTES),
-                _take(process.stderr, _COMPLAINT_BYTES),
+                _take(process, process.stdout, job.most_bytes + _HEAD_BYTES),
+                _take(process, process.stderr, _COMPLAINT_BYTES),
             )
             code = await process.wait()
-    except (TimeoutError, _TooMuch):
-        log.info("the job %s was ended: it took too long or made too much", job.module)
+    except TimeoutError:
+        log.info("the job %s was ended: it took too long", job.module)
         raise Refused(TOO_COSTLY) from None
     finally:
         await _buried(process)
     if code == -SIGSYS:  # no file does that: systemd or a container ends whoever makes a call that is not on its list
         raise MediaFailed(f"the process for {job.module} was ended by a filter of system calls; let it use Landlock's")
-    if code < 0 or code == EXIT_TOO_COSTLY:
+    if code < 0 or code == EXIT_TOO_COSTLY or (code == 0 and not answer):  # done writing too much before it was killed
         log.info("the job %s ended itself with %d", job.module, code)
         raise Refused(TOO_COSTLY)
     if code != 0:
@@ -105,14 +105,21 @@ async def _give(stream: asyncio.StreamWriter | None, request: bytes) -> None:
         stream.close()
 
 
-async def _take(stream: asyncio.StreamReader | None, most: int) -> bytes:
-    """Read to the end; raises _TooMuch at the first byte over `most`."""
+async def _take(process: Process, stream: asyncio.StreamReader | None, most: int) -> bytes:
+    """Read to the end; a process that writes more than `most` is killed."""
     taken = bytearray()
     while stream is not None and (chunk := await stream.read(_PIECE)):
         taken += chunk
         if len(taken) > most:
-            raise _TooMuch
+            _kill(process)
+            taken.clear()  # what else is in the pipe is read away, or asyncio would not notice the end
     return bytes(taken)
+
+
+def _kill(process: Process) -> None:
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            process.kill()
 
 
 async def _buried(process: Process) -> None:
@@ -120,14 +127,8 @@ async def _buried(process: Process) -> None:
 
     What it wrote is read away: a pipe that nobody reads would keep asyncio from noticing the end.
     """
-    if process.returncode is None:
-        with suppress(ProcessLookupError):
-            process.kill()
+    _kill(process)
     for stream in (process.stdout, process.stderr):
         while stream is not None and await stream.read(_PIECE):
             pass
     await process.wait()
-
-
-class _TooMuch(Exception):
-    """More was made than is taken."""
