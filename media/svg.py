@@ -48,7 +48,7 @@ def work(_: Mapping[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
     check(root)
     check_cost(root)
     size = _fitted(root)
-    png = _rendered(tostring(root, encoding="unicode"))
+    png = rendered(tostring(root, encoding="unicode"))
     shown = preview(Image.open(BytesIO(png), formats=("PNG",)))
     if (shown["width"], shown["height"]) != size:
         raise Refused("drawing-bad-size", limit=MOST_UNITS)
@@ -111,7 +111,8 @@ def _length(text: str | None) -> float | None:
     return float(found[1]) * _PIXELS[found[2]]
 
 
-def _rendered(svg: str) -> bytes:
+def rendered(svg: str) -> bytes:
+    """Render a checked drawing, on white, as large as it says. Raises Refused: drawing-damaged."""
     try:
         return resvg_py.svg_to_bytes(
             svg_string=svg,

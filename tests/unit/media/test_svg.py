@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,8 +11,11 @@ from defusedxml.ElementTree import fromstring
 from PIL import Image
 
 from media.jobs import MediaJobs
-from media.svg import work
+from media.landlock import known_version
+from media.sandbox import Sandbox
+from media.svg import rendered, work
 from media.svg_cost import MOST_DRAWN, MOST_LINKS, check_cost
+from media.worker import Job
 from memory.errors import Refused
 from memory.media import Picture
 from tests.unit.media.hostile import NAMESPACE, svg
@@ -146,6 +150,21 @@ def test_what_is_drawn_is_what_was_checked() -> None:
         '<!-- <script/> --><?x <script/> ?><rect width="99" height="99" fill="red"/><desc><![CDATA[<x>]]></desc>'
     )
     assert image.getpixel((500, 500)) == RED
+
+
+@pytest.mark.skipif(known_version() < 1, reason="this kernel has no Landlock")
+async def test_what_the_check_would_miss_the_process_keeps_from_the_disk(tmp_path: Path) -> None:
+    """The renderer follows an image to the disk, as the first half shows; in its process it finds the font alone."""
+    image = tmp_path / "red.png"
+    Image.new("RGB", (50, 50), RED).save(image)
+    drawing = svg(f'<image href="{image}" width="50" height="50"/><text y="90" font-size="40">Word</text>')
+    drawing = drawing.replace(b"<svg ", b'<svg width="100" height="100" ')
+    outside = Image.open(BytesIO(rendered(drawing.decode()))).convert("RGB")
+    assert outside.getpixel((25, 25)) == RED
+    _, png = await Sandbox().run(Job("tests.unit.media.unchecked"), {}, drawing)
+    inside = Image.open(BytesIO(png)).convert("RGB")
+    assert inside.getpixel((25, 25)) == WHITE
+    assert dark(inside) == dark(outside.crop((0, 51, 100, 100))) > 100
 
 
 def parsed(inner: str) -> Any:
