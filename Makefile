@@ -42,6 +42,7 @@ BENCH ?= $(or $(TMPDIR),/tmp)/davenport-bench
 bench: setup
 	$(BIN)/python -m bench.recall
 	$(BIN)/python -m bench.curves
+	$(BIN)/python -m bench.document_recall
 	$(BIN)/python -m bench.scopes --folder $(BENCH)/scopes
 	$(BIN)/python -m bench.dialogue
 	$(BIN)/python -m bench.offline_extractor

@@ -32,7 +32,7 @@ WEIGHT_OF_WORDS = 0.25  # against 1 for the meaning; more finds more by names, a
 # the information of a sentence it counts less; which of the memories come first is not changed by that.
 _FULL_SENTENCE = 2.0
 _LONGEST = 1.4
-DOCUMENT_THRESHOLD = 0.2  # from which a part of a document is given
+DOCUMENT_THRESHOLD = 0.25  # of a part of a document: keeps every right one for a question; bench/document_recall.py
 _AT_ONCE = 200  # characters of a message that is not worth the way to the thread
 
 Vector = NDArray[np.float32]

@@ -22,7 +22,7 @@ from memory.errors import EmbeddingError
 
 MAX_CHARACTERS = 2000  # of one text, as for the built-in model
 MAX_BATCH = 64  # texts in one request; servers allow from 128 (Voyage) to 2,048 (OpenAI)
-DOCUMENT_THRESHOLD = 0.3  # not measured either: documents.match_threshold replaces it, see bench/documents.py
+DOCUMENT_THRESHOLD = 0.3  # not measured either: documents.match_threshold replaces it, see bench/document_recall.py
 MAX_ANSWER_BYTES = 32 * 1024 * 1024  # 64 vectors of 16,000 numbers
 
 _OK = 200

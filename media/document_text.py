@@ -86,7 +86,10 @@ def decoded(data: bytes) -> str:
             return _text(_strictly(data[len(mark) :], name))
     if data.startswith(_BINARY) or b"\x00" in data:
         raise Refused("document-unknown-format")
-    return _text(_utf8(data) or _strictly(data, _declared(data)) or _guessed(data))
+    for text in (_utf8(data), _strictly(data, _declared(data))):
+        if text is not None:
+            return _text(text)
+    return _text(_guessed(data))
 
 
 def tidied(text: str, most: int) -> str:

@@ -24,10 +24,11 @@ from zipfile import ZipFile
 
 from PIL import Image
 
-from media.jobs import DRAWING, PICTURE
+from media.jobs import DOCUMENT, DRAWING, PICTURE
 from media.sandbox import Sandbox
 from media.worker import Job
 from memory.errors import Refused
+from tests.unit.media.hostile_documents import DOCUMENTS
 from texts.catalogue import Speaker
 
 HARMLESS = "made harmless"
@@ -286,6 +287,10 @@ def cases() -> Iterator[tuple[str, Case]]:
         for name, (data, told) in of_job.items():
             make = data if callable(data) else (lambda data=data: data)
             yield name, Case(job, make, (told,) if isinstance(told, str) else told)
+    for name, (data, told, file_name) in DOCUMENTS.items():
+        make = data if callable(data) else (lambda data=data: data)
+        arguments = {"name": file_name, "media_type": "", "most_chunks": 500}
+        yield name, Case(DOCUMENT, make, (told,) if isinstance(told, str) else told, arguments)
 
 
 CASES = dict(cases())
