@@ -58,11 +58,11 @@ class ChunkIndex:
                 self._any = await tables.documents.any(self._room_id)
         return self._any
 
-    async def search(self, request: SearchChunks) -> tuple[Match, ...]:
-        """Return the best chunks, best first. Raises StorageError, EmbeddingError."""
+    async def search(self, request: SearchChunks) -> tuple[Match, ...] | None:
+        """Return the best chunks, best first; None: there are no documents. Raises StorageError, EmbeddingError."""
         embedder = self._parts.embedder
         if embedder is None or embedder.dim is None or not await self.any():
-            return ()
+            return None
         self._used_at = self._parts.clock.now()
         indexes = self._parts.chunk_indexes
         if not indexes.has(self._key):

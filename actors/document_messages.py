@@ -109,10 +109,10 @@ class HasDocuments(OfDocuments[bool]):
 
 
 @dataclass(frozen=True, slots=True)
-class SearchChunks(OfDocuments[tuple[Match, ...]]):
-    """Return up to `limit` best chunks of the room's documents by id, best first.
+class SearchChunks(OfDocuments[tuple[Match, ...] | None]):
+    """Return up to `limit` best chunks of the room's documents by id, best first; None: there is nothing to search.
 
-    vector: of the message, the same as the search of D2 goes by. Nothing where they cannot be searched (D7).
+    vector: of the message, the same as the search of D2 goes by. None found where they cannot be searched (D7).
     """
 
     vector: Vector

@@ -70,7 +70,7 @@ class DocumentDesk:
 
     # --- searching: what fails changes nothing and costs no answer (D7) ---------------------------------------------
 
-    async def _search(self, request: SearchChunks | HasDocuments) -> tuple[Match, ...] | bool:
+    async def _search(self, request: SearchChunks | HasDocuments) -> tuple[Match, ...] | bool | None:
         try:
             return await (self._chunks.search(request) if isinstance(request, SearchChunks) else self._chunks.any())
         except (StorageError, EmbeddingError) as error:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
+from time import perf_counter
 
 from actors.actor import Address
 from actors.document_messages import HasDocuments, SearchChunks
-from actors.metrics import timed
 from actors.parts import Parts
 from actors.ports import Embedder, Vector
 from actors.runtime import ActorSystem
@@ -56,12 +56,16 @@ class DocumentSearch:
         if threshold is None:
             threshold = embedder.document_threshold
         request = SearchChunks(vector, settings.documents_in_prompt, threshold)
-        with timed(self._parts.metrics, "documents"):
-            best = await self._system.ask(Address("room", room_id), request)
-            if not best:
-                return ()
+        began = perf_counter()
+        best = await self._system.ask(Address("room", room_id), request)
+        if best is None:
+            return ()
+        chunks: tuple[Chunk, ...] = ()
+        if best:
             async with self._parts.store.transaction() as tables:
-                return await tables.documents.chunks([match.memory_id for match in best])
+                chunks = await tables.documents.chunks([match.memory_id for match in best])
+        self._parts.metrics.stage("documents", perf_counter() - began)
+        return chunks
 
     def _allowed(self, turn: Turn) -> bool:
         """Whether documents are used here: a message without text searches nothing (D2), and what the operator keeps

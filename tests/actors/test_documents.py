@@ -148,13 +148,15 @@ async def test_what_comes_and_goes_is_counted_once_and_the_search_timed(bot: Bot
     first, second, third = (send_file(bot, f"{HANDBOOK} {number}") for number in range(3))
     for file in (first, first, second, third):
         await add(bot, file)
+    assert "documents" not in metrics.stages
+    await bot.say(ABOUT_THE_PRINTER)
+    assert metrics.stages.count("documents") == 1
     await command(bot, "!documents del 1 2 8")
     await redact(bot, third)
     await redact(bot, third)
     assert metrics.changes == [*[("added", 1)] * 3, ("deleted", 2), ("deleted", 1)]
-    assert "documents" not in metrics.stages
     await bot.say(ABOUT_THE_PRINTER)
-    assert metrics.stages.count("documents") == 1
+    assert metrics.stages.count("documents") == 1, "there was nothing to search any more"
 
 
 # --- refused ----------------------------------------------------------------------------------------------------------
