@@ -176,7 +176,7 @@ class LimitsSection(Section):
         ge=1,
         le=100_000,
         description="MB for the vectors of lists in use: 64 hold 700 lists of 20 memories. Lists used longest ago go "
-        "first and are read again when they are needed.",
+        "first and are read again when they are needed. The documents of rooms may take as much again.",
     )
     loaded_actors: int = Field(
         default=5000,
