@@ -24,7 +24,7 @@ _WORD_BREAKS_OFF = re.compile(f"[^\\W\\d_][{_HYPHEN}-]$")
 # Titles that a program made up: the name of a file, or of a program and a file.
 _PROGRAM = re.compile(r"^microsoft (?:office )?(?:word|powerpoint|excel) - ", re.IGNORECASE)
 _NO_TITLE = re.compile(
-    r".*\.(?:docx?|pptx?|xlsx?|od[tps]|rtf|txt|pdf|tex|dvi|ps|indd|qxd|pages|html?)|(?:untitled|unbenannt|ohne titel).*"
+    r".*\.(?:docx?|pptx?|xlsx?|od[tps]|rtf|txt|pdf|tex|dvi|ps|indd|qxd|pages|html?)|(?:untitled|unbenannt|ohne\s+titel).*"
     r"|(?:document|dokument)\W?\d*",
     re.IGNORECASE,
 )

@@ -17,6 +17,7 @@ from memory.documents import ReadDocument
 from memory.errors import Refused
 from memory.media import Attachment
 from memory.text import visible
+from tests.unit.media.hostile_documents import DOCUMENTS
 from tests.unit.media.pdfs import pdf, stream
 
 MOST = 500
@@ -279,3 +280,12 @@ async def test_the_real_process_reads_what_is_read_here() -> None:
         assert there == read(data, name, "application/octet-stream", MOST)
     with pytest.raises(Refused, match="document-unknown-format"):
         await jobs.document(Attachment("a.zip", "", b"PK\x03\x04"), MOST)
+
+
+async def test_a_good_document_is_read_right_after_bad_ones() -> None:
+    jobs = MediaJobs()
+    for name, told in (("HTML with nothing to see", "document-no-text"), ("PDF, truncated", "document-damaged")):
+        make, _, file_name = DOCUMENTS[name]
+        with pytest.raises(Refused, match=told):
+            await jobs.document(Attachment(file_name, "", make() if callable(make) else make), MOST)
+    assert (await jobs.document(Attachment("a.txt", "", GERMAN.encode()), MOST)).chunks == (GERMAN,)
