@@ -17,7 +17,7 @@ from memory.errors import DavenportError
 from texts.catalogue import sentences
 
 ROOT = Path(__file__).parents[3]
-# davenport/ speaks to operators, llm/ and memory/{kinds,persona,prompt,seeing}.py to the model, index/ and storage/ to nobody;
+# davenport/ speaks to operators, llm/ and what is named below of memory/ to the model, index/ and storage/ to nobody;
 # person.py and probe.py are clients of their own.
 PEOPLE = ("actors", "commands", "matrix", "media", "memory")
 NOT_TO_PEOPLE = {
