@@ -132,8 +132,7 @@ class DrawRunner:
 
     async def _answer(self, turn: Turn, drawn: Drawn) -> Answered:
         event, now = turn.entry.incoming, self._parts.clock.now()
-        alone = turn.conversation.private
-        async with answering(self._parts, self._system, event, "", files=[drawn.file()], alone=alone) as tables:
+        async with answering(self._parts, self._system, event, "", files=[drawn.file()], alone=event.private) as tables:
             await tables.journal.answered_apart(event.event_id, turn.kind, now)
             recorded = await self._parts.spending.of_reply(tables, event, drawn.usage, now, "draw")
         self._parts.spending.committed(recorded)
@@ -145,8 +144,7 @@ class DrawRunner:
     async def _fail(self, turn: Turn, failure: NotDrawn) -> None:
         event, now = turn.entry.incoming, self._parts.clock.now()
         told = sentence(self._parts.speaker(event.room_id), failure.cause)
-        alone = turn.conversation.private
-        async with answering(self._parts, self._system, event, told, notice=True, alone=alone) as tables:
+        async with answering(self._parts, self._system, event, told, notice=True, alone=event.private) as tables:
             await tables.journal.finish(event.event_id, JournalState.FAILED)
             recorded = await self._parts.spending.of_reply(tables, event, failure.usage, now, "draw")
         self._parts.spending.committed(recorded)

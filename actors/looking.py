@@ -105,6 +105,8 @@ class Looking:
         event = turn.entry.incoming
         known = await self._known(event.room_id, target)
         if known is None:
+            if event.direct and not turn.conversation.private:  # it may have been for one of them alone
+                return Seen(notes=(UNREADABLE,))
             return await self._picture(event, _Place(target, THERE, sure=False))
         media, said = known
         if media is None:

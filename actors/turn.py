@@ -159,7 +159,7 @@ class TurnRunner:
                 line=notices.room,
                 files=files,
                 private=notices.privately(event.sender),
-                alone=turn.conversation.private,
+                alone=event.private,
             ) as tables:
                 await tables.journal.answered(event.event_id, reply.text, JournalState.ANSWERED, now, given)
                 recorded = await self._parts.spending.of_reply(tables, event, reply.usage, now)
@@ -186,7 +186,7 @@ class TurnRunner:
             notice=True,
             line=notices.room,
             private=notices.privately(event.sender),
-            alone=turn.conversation.private,
+            alone=event.private,
         ) as tables:
             await tables.journal.finish(event.event_id, JournalState.FAILED)
             recorded = await self._parts.spending.of_reply(tables, event, usage, self._parts.clock.now())
