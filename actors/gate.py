@@ -15,6 +15,7 @@ from actors.runtime import ActorSystem
 from actors.wordless import refusal
 from memory.events import JournalEntry, JournalState, Recognised
 from memory.settings import KindSettings
+from memory.story import PLAN_CALL
 from memory.types import TurnKind
 from texts.catalogue import Speaker
 
@@ -40,7 +41,7 @@ class Gate:
         """
         event, settings = entry.incoming, self._parts.settings
         off = _switched_off(meaning.turn, settings.kinds(event.room_id))
-        if off is not None:
+        if off is not None and not await self._is_being_told(entry, meaning):
             await self._answer(entry, meaning, self._parts.speaker(event.room_id)(off))
             return False
         if not await self._within_quota(entry, meaning):
@@ -49,6 +50,13 @@ class Gate:
         if told is not None:
             await self._answer(entry, meaning, told)
         return told is None
+
+    async def _is_being_told(self, entry: JournalEntry, meaning: Recognised) -> bool:
+        """Whether a story was begun before a restart: it then ends in its thread, which says why (actors/story.py)."""
+        if meaning.turn is not TurnKind.STORY:
+            return False
+        async with self._parts.store.transaction() as tables:
+            return await tables.effects.recorded(entry.incoming.event_id, PLAN_CALL) is not None
 
     async def _within_quota(self, entry: JournalEntry, meaning: Recognised) -> bool:
         event, settings = entry.incoming, self._parts.settings

@@ -86,14 +86,14 @@ class PassQueue:
             entries = await tables.journal.unfinished(sender=self._user_id)
             self._forgotten_through = await tables.users.forgotten_through(self._user_id)
         for entry in entries:
-            if entry.incoming.kind is IncomingKind.MESSAGE and not self._is_command(entry.incoming):
+            if entry.incoming.kind is IncomingKind.MESSAGE and self._may_teach(entry.incoming):
                 self._pending[entry.seq] = _Pending(entry.incoming.event_id, exchange_of(entry))
         await self._next()
 
-    def _is_command(self, event: Incoming) -> bool:
-        """Whether a message is no turn: a cleanup that was asked for may take long, and no pass waits for it."""
+    def _may_teach(self, event: Incoming) -> bool:
+        """Whether a pass may follow a message (P1). A cleanup or a story may take long, and no pass waits for them."""
         recognised = self._parts.dispatcher.recognise(event.text, meant=event.addressed or event.direct)
-        return recognised is not None and recognised.turn is None
+        return recognised is None or (recognised.turn is not None and recognised.turn.remembers)
 
     def began(self, seq: int, event_id: str) -> None:
         """Keep the place of a turn that began."""

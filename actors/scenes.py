@@ -19,6 +19,7 @@ from memory.text import blank
 from memory.types import Privacy, TurnKind
 
 _Place = tuple[str, str | None, str]  # room, thread root or None, person
+_LONGEST = timedelta(days=1)  # that `verse.minutes` may say; one open for longer was begun by a clock that was wrong
 _ENDED, _THERE_WAS_NONE = "ended", "none"
 
 
@@ -61,7 +62,7 @@ async def answer(user_id: str, request: OpenScene | CloseScene | ReadScene, part
                 return await _end(tables, place, now, request.effect)
             case ReadScene():
                 until = await tables.scenes.until(*place)
-                return None if until is None or now > until else until - now
+                return until - now if until is not None and _is_open(until, now) else None
 
 
 async def _begin(tables: Tables, place: _Place, now: datetime, request: OpenScene) -> None:
@@ -78,7 +79,7 @@ async def _end(tables: Tables, place: _Place, now: datetime, effect: EffectKey) 
     recorded = await tables.effects.recorded(effect.event_id, effect.call)
     if recorded is None:
         until = await tables.scenes.end(*place)
-        recorded = _THERE_WAS_NONE if until is None or now > until else _ENDED
+        recorded = _ENDED if until is not None and _is_open(until, now) else _THERE_WAS_NONE
         await tables.effects.record(effect.event_id, effect.call, recorded)
     return recorded == _ENDED
 
@@ -146,10 +147,14 @@ class _Reading:
         until = await self._tables.scenes.until(*place)
         if until is None:
             return False
-        if self._now <= until and self._parts.settings.kinds(place[0]).verse_enabled:
+        if _is_open(until, self._now) and self._parts.settings.kinds(place[0]).verse_enabled:
             return True
         await self._tables.scenes.end(*place)
         return False
+
+
+def _is_open(until: datetime, now: datetime) -> bool:
+    return now <= until <= now + _LONGEST
 
 
 async def _ended_by(tables: Tables, event_id: str, place: _Place) -> bool:

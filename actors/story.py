@@ -19,6 +19,7 @@ from actors.turns import Answered, Turn
 from memory.errors import BudgetSpent, DavenportError, ModelError, Refused
 from memory.events import JournalState
 from memory.model import Prompt, Reply, ToolCall, ToolResult, Usage
+from memory.settings import KindSettings
 from memory.story import (
     PLAN_CALL,
     Step,
@@ -98,10 +99,15 @@ class _Telling:
         self._thread = StoryThread(parts, system, self._event)
         self._told = _Told()
 
+    @property
+    def _settings(self) -> KindSettings:
+        """As they are now: a story takes minutes."""
+        return self._parts.settings.kinds(self._event.room_id)
+
     async def run(self) -> bool:
         """Plan and tell. Return whether at least one part was told. Raises TakenBack."""
         try:
-            request = checked_request(self._turn.said, self._parts.settings.kinds(self._event.room_id))
+            request = checked_request(self._turn.said, self._settings)
         except Refused as refusal:
             await self._thread.refuse(self._say.refusal(refusal))
             return False
@@ -120,7 +126,7 @@ class _Telling:
         stored = await self._thread.recorded(PLAN_CALL)
         if stored is not None:
             return read_plan(stored)
-        await self._stop_if_joined()
+        await self._stop_if_unwanted()
         try:
             await self._parts.spending.check(self._parts.store, self._parts.clock.today())
             async with self._turn.typing:
@@ -136,7 +142,7 @@ class _Telling:
             line = None if following is None else self._progress(plan, following)
             stored = await self._thread.recorded(step.call)
             if stored is None:
-                await self._stop_if_joined()
+                await self._stop_if_unwanted()
             if step.picture:
                 drawn = await self._draw(plan, step, line) if stored is None else bool(stored["drawn"])
                 self._told.drawn += drawn
@@ -170,6 +176,8 @@ class _Telling:
     async def _draw(self, plan: StoryPlan, step: Step, line: str | None) -> bool:
         """Draw a picture; one that fails is left out, and the end says so. Return whether there is one."""
         try:
+            if not self._settings.draw_enabled:  # since the story was planned
+                raise NotDrawn(Refused("draw-off"))
             async with self._turn.typing:
                 drawn = await self._drawer.draw(drawing_of(plan, step.part), self._event.room_id)
         except NotDrawn as failure:
@@ -180,7 +188,10 @@ class _Telling:
         await self._thread.step(step.call, {"drawn": True}, line=line, files=files, quiet=True, usage=drawn.usage)
         return True
 
-    async def _stop_if_joined(self) -> None:
+    async def _stop_if_unwanted(self) -> None:
+        """End where stories were switched off meanwhile, or another came in. Raises _CutShort."""
+        if not self._settings.story_enabled:
+            raise _CutShort(self._say("story-off"))
         if await self._thread.alone_no_more():
             raise _CutShort(self._say("story-not-alone"))
 
