@@ -21,11 +21,11 @@ TITLE_CHARACTERS = 120
 
 _PDF_MARK, _PDF_MARK_WITHIN = b"%PDF-", 1024
 _MARKUP = re.compile(r"<[a-zA-Z][^<>]{0,1000}>")
-# A byte order mark has become a character by then. XML of another kind than XHTML is read as the text that it is.
-_HTML_START = re.compile(
-    r"\ufeff?\s*(<\?xml[^>]{0,200}\?>\s*)?(<!--.{0,2000}?-->\s*)*<(!doctype\s+html|html|head|body)\b",
-    re.IGNORECASE | re.DOTALL,
-)
+# XML of another kind than XHTML is read as the text that it is.
+_XML_START = re.compile(r"\s*<\?xml[^>]{0,200}\?>")
+_HTML_START = re.compile(r"<(?:!doctype\s{1,9}html|html|head|body)\b", re.IGNORECASE)
+_SPACE = re.compile(r"\s*")
+_COMMENT, _COMMENT_END = "<!--", "-->"
 _HTML_NAMES = (".html", ".htm", ".xhtml")
 _HTML_TYPES = ("text/html", "application/xhtml+xml")
 _MARKDOWN_NAMES = (".md", ".markdown")
@@ -73,9 +73,23 @@ def read(data: bytes, name: str, claimed: str, most_chunks: int) -> ReadDocument
 def _form(text: str, name: str, claimed: str) -> Form:
     ending = name.lower()
     named_html = ending.endswith(_HTML_NAMES) or claimed in _HTML_TYPES
-    if _HTML_START.match(text) or (named_html and _MARKUP.search(text)):
+    if _begins_as_html(text) or (named_html and _MARKUP.search(text)):
         return Form.HTML
     return Form.MARKDOWN if ending.endswith(_MARKDOWN_NAMES) or claimed in _MARKDOWN_TYPES else Form.TEXT
+
+
+def _begins_as_html(text: str) -> bool:
+    """Whether a page begins with what HTML begins with, after comments."""
+    start = _XML_START.match(text)
+    at = _after_space(text, start.end() if start else 0)
+    while text.startswith(_COMMENT, at) and (end := text.find(_COMMENT_END, at)) >= 0:
+        at = _after_space(text, end + len(_COMMENT_END))
+    return _HTML_START.match(text, at) is not None
+
+
+def _after_space(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return at if found is None else found.end()
 
 
 def _title(own: str, name: str) -> str:

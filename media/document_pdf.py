@@ -80,7 +80,7 @@ def _page(document: pdfium.PdfDocument, number: int) -> str:
 
 def _unhyphenated(text: str) -> str:
     def resolved(found: re.Match[str]) -> str:
-        return "" if text[found.end()].islower() else "-"
+        return "" if found.string[found.end()].islower() else "-"
 
     return _WITHIN_WORD.sub(resolved, _BEFORE_AND.sub("- ", text))
 

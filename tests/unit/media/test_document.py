@@ -177,6 +177,7 @@ def test_a_pdf_is_read_page_by_page_in_any_alphabet() -> None:
         ([["an exam-"], ["ple"]], "an example"),
         ([["Jean-", "Luc"]], "Jean-Luc"),
         ([["Haus-", "und Hoftiere"]], "Haus- und Hoftiere"),
+        ([["pre-", "and post-", "war, exam-", "ple"]], "pre- and postwar, example"),
         ([["it goes on"], ["over the page"]], "it goes on\nover the page"),
         ([["It ends."], ["over the page"]], "It ends.\n\nover the page"),
         ([["first"], [], ["Last"]], "first\n\nLast"),
