@@ -52,6 +52,11 @@ class _Refused:
     permanent: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _TakenBack:
+    """This row is to be sent no more: while it was tried in vain it was redacted, replaced by a newer edit, or seen."""
+
+
 class OutboxActor(Actor):
     """Sends what is pending for one room. Rows are stored before this actor hears of them.
 
@@ -84,6 +89,9 @@ class OutboxActor(Actor):
                 async with self._store.transaction() as tables:
                     await tables.outbox.uploaded(row.txn_id, content)
                 await self._next()
+            case _TakenBack():
+                self._sending = False
+                await self._next()
             case _Refused(row, reason, permanent):
                 self._sending = False
                 await self._give_up(row, reason, permanent=permanent)
@@ -100,13 +108,15 @@ class OutboxActor(Actor):
             self._sending = True
             self.context.spawn(self._send(row))
 
-    async def _send(self, row: OutboxRow) -> _Taken | _Uploaded | _Refused:
+    async def _send(self, row: OutboxRow) -> _Taken | _Uploaded | _Refused | _TakenBack:
         try:
             if row.attachment is None and self._needs_a_look(row):
                 found = await self._matrix.find_sent(row)
                 if found is not None:
                     return _Taken(row, found)
             async for attempt in _retrying(self._again):
+                if attempt.retry_state.attempt_number > 1 and not await self._still_first(row):
+                    return _TakenBack()
                 with attempt, following(row.event_id):
                     if row.attachment is not None:
                         return _Uploaded(row, await self._matrix.upload(row))
@@ -114,6 +124,11 @@ class OutboxActor(Actor):
         except MatrixError as error:
             return _Refused(row, str(error), error.permanent)
         raise AssertionError("retrying ends with a result or an error")
+
+    async def _still_first(self, row: OutboxRow) -> bool:
+        async with self._store.transaction() as tables:
+            first = await tables.outbox.first(row.room_id)
+        return first is not None and first.txn_id == row.txn_id
 
     def _again(self, _state: RetryCallState) -> None:
         self._metrics.send("retried")

@@ -123,7 +123,7 @@ async def test_p6_a_pass_is_told_neither_of_documents_nor_of_pictures(bot: Bot) 
 
 
 async def test_twenty_parts_of_the_longest_kind_go_along_whole(bot: Bot) -> None:
-    parts = [f"{number} printer Gutenberg toner {'ä' * 970}" for number in range(40)]
+    parts = [f"{number} printer Gutenberg toner {'blue ' * 190}" for number in range(22)]
     await add(bot, send_file(bot, "\n\n".join(parts)))
     await bot.say(ABOUT_THE_PRINTER)
     assert text(bot.model.prompts[-1]).count("<document ") == 20

@@ -12,8 +12,8 @@ from actors.actor import Address
 from actors.answers import rows_of
 from actors.messages import Flush
 from memory.errors import MatrixError
-from memory.events import Answer, Echo, OutboxRow, SyncBatch
-from tests.actors.conftest import JUNO, ROOM, Bot
+from memory.events import Answer, Echo, Incoming, IncomingKind, JournalState, OutboxRow, SyncBatch
+from tests.actors.conftest import JUNO, ROOM, Bot, until
 
 
 @pytest.fixture(autouse=True)
@@ -49,6 +49,55 @@ async def test_what_will_never_be_taken_is_dropped_and_the_next_row_goes_on(bot:
     await bot.say("two")
     assert [content["answers"] for _, _, content in bot.matrix.sent] == ["$e2"]
     assert await pending(bot) == 0
+
+
+CODE = "```python\n" + "print('hello')\n" * 40 + "```"
+
+
+@pytest.mark.parametrize(("failing", "shown"), [("words", 0), ("upload", 1), ("file", 1)])
+async def test_what_is_redacted_while_the_homeserver_is_tried_again_and_again_never_goes_out(
+    bot: Bot, monkeypatch: pytest.MonkeyPatch, failing: str, shown: int
+) -> None:
+    """Words, a file on its way up, and the event of a file that lies there already."""
+    bot.model.answer = lambda prompt: CODE
+    event = bot.message("!code hello")
+    redaction = Incoming("$r", ROOM, JUNO, IncomingKind.REDACTION, bot.clock.now(), target=event.event_id)
+    send, upload = bot.matrix.send, bot.matrix.upload
+
+    async def fails(row: OutboxRow) -> bool:
+        """Whether this is the step that fails; the redaction then is taken in before it is tried again."""
+        step = "upload" if row.attachment is not None else "file" if "code.py" in row.content else "words"
+        if step != failing or redaction.event_id in bot.matrix.looked_for:
+            return False
+        bot.matrix.looked_for.append(redaction.event_id)
+        await bot.deliver(redaction)
+        await until(lambda: is_done(bot, redaction.event_id))
+        return True
+
+    async def sending(row: OutboxRow) -> str:
+        if await fails(row):
+            raise MatrixError("502")
+        return await send(row)
+
+    async def uploading(row: OutboxRow) -> str:
+        if await fails(row):
+            raise MatrixError("502")
+        return await upload(row)
+
+    monkeypatch.setattr(bot.matrix, "send", sending)
+    monkeypatch.setattr(bot.matrix, "upload", uploading)
+    await bot.deliver(event)
+    await bot.settle()
+    assert len(bot.matrix.sent) == shown
+    assert await pending(bot) == 0
+    await bot.say("and now?")
+    assert len(bot.matrix.sent) == shown + 1, "the others go on"
+
+
+async def is_done(bot: Bot, event_id: str) -> bool:
+    async with bot.store.transaction() as tables:
+        entry = await tables.journal.get(event_id)
+    return entry is not None and entry.state is not JournalState.RECEIVED
 
 
 async def test_after_a_restart_a_row_is_sent_again_under_the_same_transaction_id(bot: Bot) -> None:
