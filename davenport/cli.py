@@ -138,7 +138,7 @@ def inspect_memory(
     config: Config = DEFAULT_CONFIG,
     as_json: Annotated[bool, typer.Option("--json", help="For programs: one object a line.")] = False,
 ) -> None:
-    """Show the candidates and memories of a user, or a room's memories, from the database, also while the bot runs."""
+    """Show candidates and memories of a user, or memories and documents of a room, also while the bot runs."""
     from davenport.inspection import report  # noqa: PLC0415 - as in _serve
 
     with _faults_end_in_1():
