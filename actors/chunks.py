@@ -44,32 +44,40 @@ class ChunkIndex:
         self._parts = parts
         self._spawn = spawn
         self._key = ListKey(ScopeKind.ROOM, room_id, "")
-        self._any: bool | None = None  # not looked yet
+        self._for_whom: frozenset[str | None] | None = None  # not looked yet
+        self._private: dict[str, frozenset[int]] = {}  # of the chunks loaded, or still to be: whose alone they are
         self._chunks = 0  # as last read
         self._lacking = False
         self._embedding = False
         self._failed_at: datetime | None = None
         self._used_at = parts.clock.now()
 
-    async def any(self) -> bool:
-        """Whether the room has documents; it is known after the first look."""
-        if self._any is None:
+    async def any(self, alone: str | None) -> bool:
+        """Whether the room has documents for whoever is alone there, or for others; known after the first look."""
+        if self._for_whom is None:
             async with self._parts.store.transaction() as tables:
-                self._any = await tables.documents.any(self._room_id)
-        return self._any
+                self._for_whom = await tables.documents.for_whom(self._room_id)
+        return not self._for_whom.isdisjoint((None, alone))
 
     async def search(self, request: SearchChunks) -> tuple[Match, ...] | None:
         """Return the best chunks, best first; None: there are no documents. Raises StorageError, EmbeddingError."""
         embedder = self._parts.embedder
-        if embedder is None or embedder.dim is None or not await self.any():
+        if embedder is None or embedder.dim is None or not await self.any(request.alone):
             return None
         self._used_at = self._parts.clock.now()
         indexes = self._parts.chunk_indexes
         if not indexes.has(self._key):
             await self._load(embedder, embedder.dim)
-        best = indexes.search(self._key, request.vector, indexes.ids(self._key), request.limit, request.threshold)
+        allowed = self._allowed(request.alone)
+        best = indexes.search(self._key, request.vector, allowed, request.limit, request.threshold)
         self._embed_missing(embedder)
         return best
+
+    def _allowed(self, alone: str | None) -> frozenset[int]:
+        """Return which chunks are compared: all, but for those that are private to others than who is alone (D8)."""
+        ids = self._parts.chunk_indexes.ids(self._key)
+        hidden = [chunks for person, chunks in self._private.items() if person != alone]
+        return ids.difference(*hidden) if hidden else ids  # the set itself: the index need not select then
 
     async def _load(self, embedder: Embedder, dim: int) -> None:
         """Read the vectors, one document at a time: there may be 100 MB of them, and every turn needs the database."""
@@ -77,18 +85,23 @@ class ChunkIndex:
             documents = await tables.documents.of_room(self._room_id)
         ids: list[int] = []
         parts = [np.empty((0, dim), dtype=np.float32)]
+        private: dict[str, frozenset[int]] = {}
         for document in documents:
             async with self._parts.store.transaction() as tables:
                 of_it, vectors = await tables.documents.vectors(document.id, embedder.model_id, dim)
+                if document.private_to is not None:
+                    chunks = await tables.documents.chunk_ids(document.id)
+                    private[document.private_to] = private.get(document.private_to, frozenset()).union(chunks)
             ids += of_it
             parts.append(vectors)
+        self._private = private
         self._parts.chunk_indexes.load(self._key, ids, np.concatenate(parts))
         self._chunks = sum(document.chunks for document in documents)
         self._lacking = len(ids) < self._chunks
 
     def changed(self) -> None:
         """Forget what is loaded: the room's documents are others now."""
-        self._any = None
+        self._for_whom = None
         self.unload()
 
     def unload(self) -> None:

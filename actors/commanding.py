@@ -64,6 +64,7 @@ class CommandRunner:
             admin=self._parts.settings.admin(event.sender),
             changes_state=self._parts.matrix.can_write_state(self._room_id, event.sender),
             changes_list=changes_list(self._parts, self._room_id, event.sender),
+            private_to=event.sender if event.private else None,
         )
 
 

@@ -17,8 +17,19 @@ class OfDocuments(Request[R]):
 
 
 @dataclass(frozen=True, slots=True)
-class ListDocuments(OfDocuments[tuple[Document, ...]]):
-    """Return the room's documents by id."""
+class ListedDocuments:
+    """The documents that are there for somebody, by id. kept: how many of their own are not while others are there."""
+
+    documents: tuple[Document, ...]
+    kept: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ListDocuments(OfDocuments[ListedDocuments]):
+    """Return the room's documents. alone: `by` where they are alone with the bot, None where others are there (D8)."""
+
+    by: str
+    alone: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,24 +51,30 @@ class BeforeAdding(OfDocuments[AddedDocument | None]):
     event_id: str
     most: int
     effect: EffectKey
+    private_to: str | None = None  # as of AddedFile
 
 
 @dataclass(frozen=True, slots=True)
 class MayAdd(OfDocuments[None]):
     """Find out whether a file may be read on behalf of somebody; their own always.
 
-    Raises Refused: documents-not-for-here, where its sender chose to be silent, or sent it alone with the bot (D8).
+    direct: whether the room is a direct one. Raises Refused: documents-not-for-here, where its sender chose to be
+    silent, or sent it alone with the bot, or may have, since the journal does not know of it (D8).
     """
 
     event_id: str
     sender: str
     by: str
+    direct: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class AddedFile:
     """A file that was read: what the document is called, its media type, its bytes, its event, who sent it (""; not
     known) and who adds it.
+
+    private_to: whoever adds it where nobody else heard them say so, for good: somebody who has come in since did not.
+    direct: whether the room is a direct one.
     """
 
     title: str
@@ -66,6 +83,8 @@ class AddedFile:
     event_id: str
     sender: str
     added_by: str
+    private_to: str | None = None
+    direct: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,28 +115,35 @@ class DeletedDocuments:
 
 @dataclass(frozen=True, slots=True)
 class DeleteDocuments(OfDocuments[DeletedDocuments]):
-    """Delete documents of the room with their chunks and vectors. by: who may delete their own only; None: any."""
+    """Delete documents of the room with their chunks and vectors. by: who asks for it; editor: they may delete those
+    of others too, but for what is private to these, which is as if it were not there (D8).
+    """
 
     ids: tuple[int, ...]
-    by: str | None
+    by: str
+    editor: bool
     effect: EffectKey
 
 
 @dataclass(frozen=True, slots=True)
 class HasDocuments(OfDocuments[bool]):
-    """Whether there is anything to search."""
+    """Whether there is anything to search. alone: who is alone with the bot (D8)."""
+
+    alone: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class SearchChunks(OfDocuments[tuple[Match, ...] | None]):
     """Return up to `limit` best chunks of the room's documents by id, best first; None: there is nothing to search.
 
-    vector: of the message, the same as the search of D2 goes by. None found where they cannot be searched (D7).
+    vector: of the message, the same as the search of D2 goes by. None found where they cannot be searched (D7). alone:
+    who is alone with the bot, None where others are there; what is private to others is not even compared (D8).
     """
 
     vector: Vector
     limit: int
     threshold: float
+    alone: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from actors.document_messages import (
     DeleteDocuments,
     HasDocuments,
     ListDocuments,
+    ListedDocuments,
     MayAdd,
     OfDocuments,
     SearchChunks,
@@ -32,7 +33,7 @@ from actors.owner import ListOwner
 from actors.parts import Parts
 from actors.runtime import Context
 from actors.store import Tables
-from memory.documents import Document
+from memory.documents import Document, usable
 from memory.errors import EmbeddingError, Refused, StorageError
 from memory.events import Incoming, IncomingKind
 from memory.types import Match
@@ -54,13 +55,12 @@ class DocumentDesk:
             case SearchChunks() | HasDocuments():
                 return await self._search(request)
             case ListDocuments():
-                async with self._parts.store.transaction() as tables:
-                    return await tables.documents.of_room(self._room_id)
+                return await self._list(request)
             case BeforeAdding():
                 return await self._before(request)
             case MayAdd():
                 async with self._parts.store.transaction() as tables:
-                    await _refuse_others(tables, request.event_id, request.sender, request.by)
+                    await _refuse_others(tables, request)
                 return None
             case AddDocument():
                 return await self._add(request)
@@ -72,10 +72,19 @@ class DocumentDesk:
 
     async def _search(self, request: SearchChunks | HasDocuments) -> tuple[Match, ...] | bool | None:
         try:
-            return await (self._chunks.search(request) if isinstance(request, SearchChunks) else self._chunks.any())
+            if isinstance(request, HasDocuments):
+                return await self._chunks.any(request.alone)
+            return await self._chunks.search(request)
         except (StorageError, EmbeddingError) as error:
             log.error("the documents of %s cannot be searched: %s", self._room_id, error)
             return () if isinstance(request, SearchChunks) else False
+
+    async def _list(self, request: ListDocuments) -> ListedDocuments:
+        async with self._parts.store.transaction() as tables:
+            documents = await tables.documents.of_room(self._room_id)
+        shown = usable(documents, request.alone)
+        kept = sum(each.private_to == request.by for each in documents if each not in shown)
+        return ListedDocuments(shown, kept)
 
     # --- adding -----------------------------------------------------------------------------------------------------
 
@@ -84,10 +93,10 @@ class DocumentDesk:
             done = await self._recorded(tables, request.effect)
             if done is not None:
                 return done
-            there = await tables.documents.of_event(self._room_id, request.event_id)
-            if there is not None:
-                return AddedDocument(there, there=True)
-            _refuse_too_many(await tables.documents.of_room(self._room_id), request.most)
+            there = usable(await tables.documents.of_event(self._room_id, request.event_id), request.private_to)
+            if there:
+                return AddedDocument(there[0], there=True)
+            _refuse_too_many(await self._usable(tables, request.private_to), request.most)
             return None
 
     async def _add(self, request: AddDocument) -> AddedDocument:
@@ -102,6 +111,7 @@ class DocumentDesk:
             added_by=file.added_by,
             added_at=self._parts.clock.now(),
             chunks=len(request.chunks),
+            private_to=file.private_to,
         )
         async with self._parts.store.transaction() as tables:
             done = await self._recorded(tables, effect)
@@ -110,8 +120,8 @@ class DocumentDesk:
             # Its redaction is journalled before this actor hears of it; the file was fetched before that.
             if await tables.journal.redacted(self._room_id, document.event_id, effect.event_id):
                 raise Refused("documents-redacted")
-            await _refuse_others(tables, file.event_id, file.sender, file.added_by)
-            documents = await tables.documents.of_room(self._room_id)
+            await _refuse_others(tables, MayAdd(file.event_id, file.sender, file.added_by, file.direct))
+            documents = await self._usable(tables, file.private_to)
             there = await _the_same(tables, documents, document, request.chunks)
             if there is None:
                 _refuse_too_many(documents, request.most)
@@ -126,6 +136,9 @@ class DocumentDesk:
             self._chunks.changed()
             self._parts.metrics.documents("added", 1)
         return added
+
+    async def _usable(self, tables: Tables, alone: str | None) -> tuple[Document, ...]:
+        return usable(await tables.documents.of_room(self._room_id), alone)
 
     async def _recorded(self, tables: Tables, effect: EffectKey) -> AddedDocument | None:
         """Return what an addition did. Its record holds no title, which would outlive a redaction."""
@@ -146,9 +159,10 @@ class DocumentDesk:
             recorded = await tables.effects.recorded(effect.event_id, effect.call)
             if recorded is not None:
                 return DeletedDocuments(*map(tuple, json.loads(recorded)))
-            by_id = {document.id: document for document in await tables.documents.of_room(self._room_id)}
+            # Their own they may delete by id wherever they name it.
+            by_id = {document.id: document for document in await self._usable(tables, request.by)}
             known = [each for each in request.ids if each in by_id]
-            done = tuple(each for each in known if request.by is None or by_id[each].added_by == request.by)
+            done = tuple(each for each in known if request.editor or by_id[each].added_by == request.by)
             others = tuple(each for each in known if each not in done)
             unknown = tuple(each for each in request.ids if each not in by_id)
             await tables.documents.delete(done)
@@ -157,18 +171,17 @@ class DocumentDesk:
         return DeletedDocuments(done, others, unknown)
 
     async def take_back(self, tables: Tables, event: Incoming) -> int:
-        """Delete the document whose file an event redacts, in the caller's transaction; return how many went.
+        """Delete the documents whose file an event redacts, in the caller's transaction; return how many went.
 
         An edit brings a newer file perhaps, but the document stays what it was. Tell `forgotten` after the commit.
         """
         if event.kind is not IncomingKind.REDACTION or event.target is None:
             return 0
-        document = await tables.documents.of_event(self._room_id, event.target)
-        if document is None:
-            return 0
-        await tables.documents.delete((document.id,))
-        log.info("document %d went with its file", document.id, extra={"room_id": self._room_id})
-        return 1
+        ids = [document.id for document in await tables.documents.of_event(self._room_id, event.target)]
+        if ids:
+            await tables.documents.delete(ids)
+            log.info("documents %s went with their file", ids, extra={"room_id": self._room_id})
+        return len(ids)
 
     def forgotten(self, count: int) -> None:
         """Follow documents that are gone from the database."""
@@ -224,12 +237,13 @@ def _refuse_too_many(documents: Sequence[Document], most: int) -> None:
         raise Refused("documents-full", limit=most)
 
 
-async def _refuse_others(tables: Tables, event_id: str, sender: str, by: str) -> None:
+async def _refuse_others(tables: Tables, file: MayAdd) -> None:
     """Refuse a file of somebody else who wants nothing used of what they say, or said it alone with the bot (D8)."""
-    if sender in ("", by):
+    if file.sender in ("", file.by):
         return
-    sent = await tables.journal.get(event_id)
-    if await tables.users.silent((sender,)) or (sent is not None and sent.incoming.private):
+    sent = await tables.journal.get(file.event_id)
+    private = file.direct if sent is None else sent.incoming.private  # a forgotten one may have been
+    if private or await tables.users.silent((file.sender,)):
         raise Refused("documents-not-for-here")
 
 

@@ -31,7 +31,8 @@ class DocumentSearch:
         if self._parts.embedder is None or not self._allowed(turn):
             return False
         try:
-            return await self._system.ask(Address("room", turn.entry.incoming.room_id), HasDocuments())
+            room = Address("room", turn.entry.incoming.room_id)
+            return await self._system.ask(room, HasDocuments(turn.conversation.alone))
         except ActorFailed:
             return False
 
@@ -55,7 +56,7 @@ class DocumentSearch:
         threshold = settings.documents_threshold
         if threshold is None:
             threshold = embedder.document_threshold
-        request = SearchChunks(vector, settings.documents_in_prompt, threshold)
+        request = SearchChunks(vector, settings.documents_in_prompt, threshold, turn.conversation.alone)
         began = perf_counter()
         best = await self._system.ask(Address("room", room_id), request)
         if best is None:

@@ -25,12 +25,12 @@ class DocumentTable(Protocol):
         """Return the rooms that have documents."""
         ...
 
-    async def any(self, room_id: str) -> bool:
-        """Whether a room has a document."""
+    async def for_whom(self, room_id: str) -> frozenset[str | None]:
+        """Return to whom a room's documents are private, with None where it has one for everybody."""
         ...
 
-    async def of_event(self, room_id: str, event_id: str) -> Document | None:
-        """Return the document made of the file of an event, or None."""
+    async def of_event(self, room_id: str, event_id: str) -> tuple[Document, ...]:
+        """Return the documents made of the file of an event, by id: one for everybody, one private to each person."""
         ...
 
     async def delete(self, ids: Iterable[int]) -> None:

@@ -7,6 +7,7 @@ from datetime import date
 
 from actors.messages import Request
 from actors.parts import Parts
+from memory import documents
 from memory.documents import Chunk
 from memory.types import Conversation, Given, Memory, Privacy, ScopeKind, TurnKind
 from memory.visibility import Place, View, usable
@@ -60,7 +61,9 @@ class WhyLast(Request[Why | None]):
 async def explain(parts: Parts, user_id: str, privacy: Privacy, request: WhyLast) -> Why | None:
     """Answer `WhyLast` for the user of this level. Other people's memories are counted, never shown.
 
-    Parts of documents are those of the room that is asked in: no other room's are ever given to an answer there.
+    Parts of documents are those of the room that is asked in: no other room's are ever given to an answer there. Those
+    of a private one are neither named nor counted where others are (D8); which they were is not known once they are
+    gone.
     """
     room_id = request.conversation.room_id
     async with parts.store.transaction() as tables:
@@ -78,14 +81,17 @@ async def explain(parts: Parts, user_id: str, privacy: Privacy, request: WhyLast
         if memory.scope_id == (room_id if _is_room(memory) else user_id)
     )
     gone = len(_ids(given)) - len(found)
+    chunks_gone = len(given.chunks) - len(chunks)
+    if given.private and not request.conversation.private:
+        chunks_gone = 0
     return Why(
         memories=shown,
         others=len(found) - len(shown),
         gone=gone,
         today=parts.clock.today(),
         turn=given.turn,
-        chunks=chunks,
-        chunks_gone=len(given.chunks) - len(chunks),
+        chunks=documents.usable(chunks, request.conversation.alone),
+        chunks_gone=chunks_gone,
         picture=given.picture,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from actors.document_messages import AddedDocument, DeletedDocuments
+from actors.document_messages import AddedDocument, DeletedDocuments, ListedDocuments
 from commands.memory_texts import ids_named, named, runs
 from memory.documents import Document
 from texts.catalogue import Speaker
@@ -13,17 +13,20 @@ from texts.markdown import escape
 _KINDS = {"application/pdf": "PDF", "text/html": "HTML", "text/markdown": "Markdown"}
 
 
-def listing(say: Speaker, documents: Sequence[Document], *, searched: bool) -> str:
+def listing(say: Speaker, found: ListedDocuments, *, searched: bool) -> str:
     """Say which documents a room has. searched: answers are given parts of them now."""
-    if not documents:
-        return say("documents-none")
-    lines = "\n".join(f"- {_line(say, document)}" for document in documents)
-    head = say("documents-listed", n=len(documents))
-    return f"{head}\n\n{lines}" if searched else f"{head}\n\n{lines}\n\n{say('documents-not-searched')}"
+    parts = []
+    if found.documents:
+        lines = "\n".join(f"- {_line(say, document)}" for document in found.documents)
+        parts += [say("documents-listed", n=len(found.documents)), lines]
+        parts += [] if searched else [say("documents-not-searched")]
+    if found.kept:
+        parts.append(say("documents-kept-private", n=found.kept))
+    return "\n\n".join(parts or [say("documents-none")])
 
 
 def _line(say: Speaker, document: Document) -> str:
-    return say(
+    line = say(
         "document-line",
         id=str(document.id),
         title=escape(document.title),
@@ -33,6 +36,7 @@ def _line(say: Speaker, document: Document) -> str:
         user=escape(document.added_by),
         date=str(document.added_at.date()),
     )
+    return line if document.private_to is None else say("document-private", line=line)
 
 
 def added(say: Speaker, done: AddedDocument, *, searchable: bool) -> str:
@@ -43,7 +47,8 @@ def added(say: Speaker, done: AddedDocument, *, searchable: bool) -> str:
         return say("documents-there", **values)
     if not searchable:
         return say("documents-added-unsearched", **values)
-    told = say("documents-added", n=document.chunks, **values)
+    private = document.private_to is not None
+    told = say("documents-added-private" if private else "documents-added", n=document.chunks, **values)
     return f"{told} {say('documents-added-later')}" if done.later else told
 
 

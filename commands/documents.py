@@ -17,6 +17,7 @@ from commands.document_values import AddRoomDocument, DeleteRoomDocuments, ListR
 from commands.order import Handlers, Order
 from memory.documents import ReadDocument, sound_chunks, title_of
 from memory.errors import MatrixError, MediaFailed, Refused
+from memory.events import Told
 from memory.media import Attachment
 from memory.visibility import blacklisted
 
@@ -25,38 +26,44 @@ handlers = Handlers()
 
 @handlers.on(ListRoomDocuments)
 async def list_documents(command: ListRoomDocuments, order: Order) -> str:
-    """List the room's documents, whoever of the room asks."""
-    found = await order.system.ask(order.here, ListDocuments())
+    """List the room's documents, whoever of the room asks; private ones to whom they are private (D8)."""
+    caller = order.caller
+    found = await order.system.ask(order.here, ListDocuments(caller.user_id, caller.conversation.alone))
     searched = order.settings.kinds(order.room_id).documents_enabled and not _kept_out(order)
     return texts.listing(order.say, found, searched=searched and order.embedder is not None)
 
 
 @handlers.on(AddRoomDocument)
-async def add(command: AddRoomDocument, order: Order) -> str:
+async def add(command: AddRoomDocument, order: Order) -> Told:
     """Read the file to which the caller replies and keep it as a document of the room. Raises Refused.
 
     Everything slow is done here, outside any mailbox: what is fetched, read and embedded then goes to the room's actor,
-    which stores all of it or nothing.
+    which stores all of it or nothing. What was asked for in private is kept private, whoever has come in since (D8).
     """
     event_id, settings = order.caller.reply_to, order.settings.kinds(order.room_id)
     if event_id is None:
         raise Refused("documents-no-reply")
-    before = BeforeAdding(event_id, settings.documents_most, order.effect)
+    before = BeforeAdding(event_id, settings.documents_most, order.effect, order.caller.private_to)
     added = await order.system.ask(order.here, before)  # a replay needs the file no more
     if added is None:
         _refuse_where_off(order)
         file = await _file(order, event_id, settings.documents_most_bytes)
-        await order.system.ask(order.here, MayAdd(event_id, file.sender, order.caller.user_id))
+        asked = MayAdd(event_id, file.sender, order.caller.user_id, order.caller.direct)
+        await order.system.ask(order.here, asked)
         read = await _read(order, file, settings.documents_chunks)
         added = await _store(order, file, read, event_id)
-    return texts.added(order.say, added, searchable=order.embedder is not None)
+    told = texts.added(order.say, added, searchable=order.embedder is not None)
+    if added.document.private_to is not None and not order.caller.conversation.private:
+        return Told(order.say("private-no-more"), private=told)
+    return Told(told)
 
 
 @handlers.on(DeleteRoomDocuments)
 async def delete(command: DeleteRoomDocuments, order: Order) -> str:
     """Delete documents of the room: any for those who may change its memories, for others those they added."""
-    by = None if order.caller.changes_list else order.caller.user_id
-    done = await order.system.ask(order.here, DeleteDocuments(command.ids, by, order.effect))
+    caller = order.caller
+    request = DeleteDocuments(command.ids, caller.user_id, caller.changes_list, order.effect)
+    done = await order.system.ask(order.here, request)
     return texts.deleted(order.say, done, command.wrong)
 
 
@@ -104,6 +111,8 @@ async def _store(order: Order, file: Attachment, read: ReadDocument, event_id: s
         event_id=event_id,
         sender=file.sender,
         added_by=order.caller.user_id,
+        private_to=order.caller.private_to,
+        direct=order.caller.direct,
     )
     most = order.settings.kinds(order.room_id).documents_most
     request = AddDocument(added, chunks, model_id, vectors, most, order.effect)

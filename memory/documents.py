@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeVar
 
 from memory.text import blank, clean, visible
 
@@ -24,7 +26,9 @@ class ReadDocument:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document of a room. event_id: the event of its file. chunks: how many there are."""
+    """A document of a room. event_id: the event of its file. chunks: how many there are. private_to: who added it alone
+    with the bot, None where others were there.
+    """
 
     id: int
     room_id: str
@@ -35,11 +39,12 @@ class Document:
     added_by: str
     added_at: datetime
     chunks: int
+    private_to: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A part of a document. number: from 1, of `total`."""
+    """A part of a document. number: from 1, of `total`. private_to: the document's."""
 
     id: int
     document_id: int
@@ -47,6 +52,19 @@ class Chunk:
     number: int
     total: int
     text: str
+    private_to: str | None = None
+
+
+D = TypeVar("D", Document, Chunk)
+
+
+def usable(found: Iterable[D], alone: str | None) -> tuple[D, ...]:
+    """Return what of a room's documents, or of their chunks, is there for somebody; the rest is as if it were not (D8).
+
+    What somebody added alone with the bot is for nobody but them, and for them only while they are alone there again.
+    alone: who is alone with the bot; None where others are there.
+    """
+    return tuple(each for each in found if each.private_to in (None, alone))
 
 
 def title_of(read: ReadDocument, file_name: str, otherwise: str) -> str:

@@ -191,6 +191,7 @@ class Caller:
 
     heard: what stands in the conversation's window. admin: `matrix.admins` names the caller. changes_state: the
     caller's power level allows changing the room's state; changes_list: changing the room's list of memories.
+    private_to: the caller where nobody else heard the command, though somebody may have come in since; else None.
     """
 
     user_id: str
@@ -203,6 +204,7 @@ class Caller:
     admin: bool = False
     changes_state: bool = False
     changes_list: bool = False
+    private_to: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

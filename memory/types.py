@@ -167,6 +167,11 @@ class Conversation:
     asker: str
     persona: str = "default"
 
+    @property
+    def alone(self) -> str | None:
+        """Who is alone with the bot; None where others hear it."""
+        return self.asker if self.private else None
+
 
 @dataclass(frozen=True, slots=True)
 class Match:
@@ -278,7 +283,7 @@ class Persona:
 @dataclass(frozen=True, slots=True)
 class Given:
     """What a reply was given (`!why`), by id: memories of the prompt's start and the tagged ones, the recalled, and
-    chunks of documents. picture: it was shown one. turn: its kind.
+    chunks of documents. picture: it was shown one. turn: its kind. private: nobody else heard the answer.
     """
 
     memories: tuple[int, ...] = ()
@@ -286,6 +291,7 @@ class Given:
     chunks: tuple[int, ...] = ()
     picture: bool = False
     turn: TurnKind = TurnKind.ASK
+    private: bool = False
 
 
 @dataclass(frozen=True, slots=True)

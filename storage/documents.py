@@ -12,17 +12,17 @@ from storage.sql import Row, Sql
 
 _DOCUMENTS = """
 SELECT id, room_id, title, media_type, size, event_id, added_by, added_at,
-    (SELECT count(*) FROM chunks WHERE document_id = documents.id)
+    (SELECT count(*) FROM chunks WHERE document_id = documents.id), private_to
 FROM documents
 """
 _ADD = """
-INSERT INTO documents (room_id, title, media_type, size, event_id, added_by, added_at) VALUES (?, ?, ?, ?, ?, ?, ?)
-RETURNING id
+INSERT INTO documents (room_id, title, media_type, size, event_id, added_by, added_at, private_to)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id
 """
 _ADD_CHUNK = "INSERT INTO chunks (document_id, number, text) VALUES (?, ?, ?)"
 _CHUNKS = """
 SELECT chunks.id, document_id, title, number,
-    (SELECT count(*) FROM chunks AS all_of_it WHERE all_of_it.document_id = documents.id), text
+    (SELECT count(*) FROM chunks AS all_of_it WHERE all_of_it.document_id = documents.id), text, private_to
 FROM chunks JOIN documents ON documents.id = document_id
 """
 # A chunk may have gone while its text was embedded; its text never changes.
@@ -41,7 +41,7 @@ _LACKING = f"""
 ) AND chunks.id > ?4 ORDER BY chunks.id LIMIT ?5
 """
 _ROOMS = "SELECT DISTINCT room_id FROM documents ORDER BY room_id"
-_ANY = "SELECT EXISTS (SELECT 1 FROM documents WHERE room_id = ?)"
+_FOR_WHOM = "SELECT DISTINCT private_to FROM documents WHERE room_id = ?"
 _IDS = "SELECT id FROM chunks WHERE document_id = ? ORDER BY number"
 _TEXTS = "SELECT text FROM chunks WHERE document_id = ? ORDER BY number"
 _FLOAT_BYTES = 4
@@ -64,6 +64,7 @@ class DocumentRows:
             document.event_id,
             document.added_by,
             time_text(document.added_at),
+            document.private_to,
         )
         assert row is not None  # noqa: S101 - RETURNING gives the row that was inserted
         document_id = int(row[0])
@@ -80,15 +81,14 @@ class DocumentRows:
         """Return the rooms that have documents."""
         return tuple(str(room_id) for (room_id,) in await self._sql.rows(_ROOMS))
 
-    async def any(self, room_id: str) -> bool:
-        """Whether a room has a document."""
-        ((found,),) = await self._sql.rows(_ANY, room_id)
-        return bool(found)
+    async def for_whom(self, room_id: str) -> frozenset[str | None]:
+        """Return to whom a room's documents are private, with None where it has one for everybody."""
+        return frozenset(private_to for (private_to,) in await self._sql.rows(_FOR_WHOM, room_id))
 
-    async def of_event(self, room_id: str, event_id: str) -> Document | None:
-        """Return the document made of the file of an event, or None."""
-        row = await self._sql.row(f"{_DOCUMENTS} WHERE room_id = ? AND event_id = ?", room_id, event_id)
-        return None if row is None else _document(row)
+    async def of_event(self, room_id: str, event_id: str) -> tuple[Document, ...]:
+        """Return the documents made of the file of an event, by id: one for everybody, one private to each person."""
+        found = await self._sql.rows(f"{_DOCUMENTS} WHERE room_id = ? AND event_id = ? ORDER BY id", room_id, event_id)
+        return tuple(_document(row) for row in found)
 
     async def delete(self, ids: Iterable[int]) -> None:
         """Delete documents with their chunks and vectors."""
@@ -130,9 +130,9 @@ class DocumentRows:
 
 
 def _document(row: Row) -> Document:
-    document_id, room_id, title, media_type, size, event_id, added_by, added_at, chunks = row
+    document_id, room_id, title, media_type, size, event_id, added_by, added_at, chunks, private_to = row
     at: datetime = read_time(added_at)
-    return Document(document_id, room_id, title, media_type, size, event_id, added_by, at, chunks)
+    return Document(document_id, room_id, title, media_type, size, event_id, added_by, at, chunks, private_to)
 
 
 def _chunk(row: Row) -> Chunk:

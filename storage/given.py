@@ -21,8 +21,11 @@ def write_given(given: Given) -> str:
     )
 
 
-def read_given(text: str, turn: str | None = None) -> Given:
-    """Read what `write_given` wrote; rows of earlier versions hold memories only, and ask turns."""
+def read_given(text: str, turn: str | None = None, private: int = 0) -> Given:
+    """Read what `write_given` wrote; rows of earlier versions hold memories only, and ask turns.
+
+    turn, private: of the turn, which the journal tells.
+    """
     value = json.loads(text)
     return Given(
         tuple(value["memories"]),
@@ -30,4 +33,5 @@ def read_given(text: str, turn: str | None = None) -> Given:
         tuple(value.get("chunks", ())),
         bool(value.get("picture")),
         TurnKind.ASK if turn is None else TurnKind(turn),
+        bool(private),
     )

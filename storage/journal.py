@@ -55,7 +55,8 @@ WHERE seq < (SELECT seq FROM journal WHERE event_id = ?) AND in_context
 AND (said IS NOT NULL OR state = 'received') AND
 """
 _LAST_GIVEN = """
-SELECT given, turn FROM journal WHERE sender = ? AND room_id = ? AND thread_root IS ? AND given IS NOT NULL
+SELECT given, turn, direct AND alone FROM journal
+WHERE sender = ? AND room_id = ? AND thread_root IS ? AND given IS NOT NULL
 ORDER BY seq DESC LIMIT 1
 """
 _REDACTED = """

@@ -27,8 +27,11 @@ CREATE TABLE documents (
     event_id TEXT NOT NULL, -- of the file
     added_by TEXT NOT NULL,
     added_at TEXT NOT NULL,
-    UNIQUE (room_id, event_id)
+    private_to TEXT -- whoever added it alone with the bot; NULL where others were there
 ) STRICT;
+
+-- A file may be kept by somebody alone and, without a word of that, be added for everyone in the room.
+CREATE UNIQUE INDEX documents_by_file ON documents (room_id, event_id, coalesce(private_to, ''));
 
 CREATE TABLE chunks (
     id INTEGER PRIMARY KEY AUTOINCREMENT,

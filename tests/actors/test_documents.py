@@ -67,7 +67,7 @@ async def test_a_file_becomes_a_document_with_chunks_and_vectors_and_is_listed_t
     )
     rows = stored(bot)
     assert rows["documents"] == [
-        (1, ROOM, "handbook.txt", "text/plain", len(HANDBOOK), event_id, JUNO, "2026-03-02T09:00:00.000000+00:00")
+        (1, ROOM, "handbook.txt", "text/plain", len(HANDBOOK), event_id, JUNO, "2026-03-02T09:00:00.000000+00:00", None)
     ]
     assert [row[1:] for row in rows["chunks"]] == [(1, number, text) for number, text in enumerate(CHUNKS, 1)]
     assert rows["chunk_embeddings"] == [(number, BuiltinEmbedder.model_id) for number in (1, 2, 3)]
@@ -195,7 +195,7 @@ async def test_a_homeserver_that_does_not_answer_is_named(bot: Bot, monkeypatch:
 async def test_only_who_may_change_the_rooms_memories_adds_but_alone_with_the_bot_one_may(bot: Bot) -> None:
     assert "Only people who may change this room's memories" in await add(bot, send_file(bot), BAU)
     assert counts(bot) == (0, 0, 0)
-    in_private = send_file(bot, room=DIRECT)
+    in_private = send_file(bot, room=DIRECT, sender=BAU)
     assert (await add(bot, in_private, BAU, DIRECT, direct=True, alone=True)).startswith("Added **#1**")
     bot.matrix.joined[DIRECT] |= {"@third:hs"}
     other = send_file(bot, "Another.", room=DIRECT)
@@ -346,7 +346,7 @@ async def test_an_addition_that_fails_at_any_statement_leaves_nothing_or_all_and
         assert isinstance(added, AddedDocument)
         assert counts(bot) == (1, 3, 3)
         assert await desk.answer(request) == added
-        again = DeleteDocuments((added.document.id,), None, EffectKey(f"$delete-{number}"))
+        again = DeleteDocuments((added.document.id,), JUNO, True, EffectKey(f"$delete-{number}"))
         assert await desk.answer(again) == DeletedDocuments((added.document.id,), (), ())
         with pytest.raises(Refused, match="documents-gone"):
             await desk.answer(request)

@@ -139,13 +139,13 @@ async def test_d2_nothing_else_searches_documents(bot: Bot) -> None:
 
 async def test_a_room_without_documents_is_looked_at_once(bot: Bot, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = []
-    real = DocumentRows.any
+    real = DocumentRows.for_whom
 
-    async def look(rows: DocumentRows, room_id: str) -> bool:
+    async def look(rows: DocumentRows, room_id: str) -> frozenset[str | None]:
         looks.append(room_id)
         return await real(rows, room_id)
 
-    monkeypatch.setattr(DocumentRows, "any", look)
+    monkeypatch.setattr(DocumentRows, "for_whom", look)
     for _ in range(3):
         await bot.say("hello")
     assert looks == [ROOM]
@@ -213,7 +213,7 @@ async def test_d13_with_decay_off_documents_are_still_searched_and_no_memory_cou
     [
         ("vectors", StorageError("broken")),
         ("vectors", EmbeddingError("broken")),
-        ("any", StorageError("broken")),
+        ("for_whom", StorageError("broken")),
         ("chunks", StorageError("broken")),
     ],
 )

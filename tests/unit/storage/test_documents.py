@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -27,18 +28,16 @@ def vector(*numbers: float) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
 
 async def test_a_document_is_read_back_with_its_chunks_in_order(database: Database) -> None:
     async with database.transaction() as tables:
-        assert not await tables.documents.any(build.ROOM)
+        assert await tables.documents.for_whom(build.ROOM) == frozenset()
         first = await tables.documents.add(document(), ["one", "two \ud800"])
         other = await tables.documents.add(document(room_id=build.OTHER_ROOM), ["else"])
-        assert await tables.documents.any(build.ROOM)
+        assert await tables.documents.for_whom(build.ROOM) == {None}
         assert await tables.documents.rooms() == tuple(sorted((build.ROOM, build.OTHER_ROOM)))
         assert await tables.documents.of_room(build.ROOM) == (
             Document(first, build.ROOM, "Handbook", "text/plain", 12, "$file", build.ALICE, AT, 2),
         )
-        found = await tables.documents.of_event(build.OTHER_ROOM, "$file")
-        assert found is not None
-        assert found.id == other
-        assert await tables.documents.of_event(build.ROOM, "$another") is None
+        assert [each.id for each in await tables.documents.of_event(build.OTHER_ROOM, "$file")] == [other]
+        assert await tables.documents.of_event(build.ROOM, "$another") == ()
         ids = await tables.documents.chunk_ids(first)
         assert await tables.documents.texts(first) == ("one", "two \ufffd")
         assert await tables.documents.chunks([ids[1], 99, ids[0]]) == (
@@ -53,6 +52,22 @@ async def test_the_file_of_an_event_is_one_document_of_its_room(database: Databa
     with pytest.raises(StorageError, match="UNIQUE"):
         async with database.transaction() as tables:
             await tables.documents.add(document(), ["again"])
+
+
+async def test_d8_beside_the_one_for_everybody_each_person_may_have_one_of_their_own(database: Database) -> None:
+    async with database.transaction() as tables:
+        everybodys = await tables.documents.add(document(), ["one"])
+        mine = await tables.documents.add(replace(document(), private_to=build.ALICE), ["one"])
+        await tables.documents.add(replace(document(room_id=build.OTHER_ROOM), private_to=build.BAU), ["one"])
+        assert await tables.documents.for_whom(build.ROOM) == {None, build.ALICE}
+        assert await tables.documents.for_whom(build.OTHER_ROOM) == {build.BAU}
+        found = await tables.documents.of_event(build.ROOM, "$file")
+        assert [(each.id, each.private_to) for each in found] == [(everybodys, None), (mine, build.ALICE)]
+        chunks = await tables.documents.chunks(await tables.documents.chunk_ids(mine))
+        assert [(each.document_id, each.private_to) for each in chunks] == [(mine, build.ALICE)]
+    with pytest.raises(StorageError, match="UNIQUE"):
+        async with database.transaction() as tables:
+            await tables.documents.add(replace(document(), private_to=build.ALICE), ["again"])
 
 
 async def test_deleting_takes_chunks_and_vectors_along_and_ids_are_not_used_again(database: Database) -> None:
@@ -113,7 +128,7 @@ async def test_a_redaction_is_known_from_the_journal_however_it_was_dealt_with(d
 async def test_no_statement_about_documents_looks_through_a_table(database: Database) -> None:
     async with traced(database) as statements, database.transaction() as tables:
         added = await tables.documents.add(document(), ["one"])
-        await tables.documents.any(build.ROOM)
+        await tables.documents.for_whom(build.ROOM)
         await tables.documents.of_room(build.ROOM)
         await tables.documents.of_event(build.ROOM, "$file")
         ids = await tables.documents.chunk_ids(added)

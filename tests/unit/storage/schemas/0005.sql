@@ -30,7 +30,7 @@ CREATE TABLE documents (
     event_id TEXT NOT NULL, -- of the file
     added_by TEXT NOT NULL,
     added_at TEXT NOT NULL,
-    UNIQUE (room_id, event_id)
+    private_to TEXT -- whoever added it alone with the bot; NULL where others were there
 ) STRICT;
 CREATE TABLE effects (
     event_id TEXT NOT NULL,
@@ -215,6 +215,7 @@ CREATE INDEX journal_of_sender ON journal (sender, room_id);
 CREATE INDEX undo_by_time ON undo (at);
 CREATE INDEX journal_passed_over ON journal (received_at) WHERE state IN ('ignored', 'undecrypted');
 CREATE INDEX scenes_by_time ON scenes (until);
+CREATE UNIQUE INDEX documents_by_file ON documents (room_id, event_id, coalesce(private_to, ''));
 DELETE FROM "sqlite_sequence";
 INSERT INTO "sqlite_sequence" VALUES('journal',5);
 INSERT INTO "sqlite_sequence" VALUES('memory_candidates',2);
