@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import sqlite3
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
@@ -179,9 +179,14 @@ class Kills:
         self._sent[folder] = len(self._bot.matrix.sent)
 
     @asynccontextmanager
-    async def revived(self, folder: Path) -> AsyncIterator[Bot]:
-        """Start a bot on such a folder, in the same rooms, and let it do what was left undone."""
+    async def revived(self, folder: Path, prepare: Callable[[Bot], object] = lambda bot: None) -> AsyncIterator[Bot]:
+        """Start a bot on such a folder, in the same rooms, and let it do what was left undone.
+
+        prepare: done before it starts, such as telling its model what to answer.
+        """
         bot = Bot(folder, self._bot.embedder)
+        prepare(bot)
+        bot.clock.set(self._bot.clock.now())
         bot.media, bot.settings = self._bot.media, self._bot.settings
         bot.matrix.files, bot.matrix.joined = self._bot.matrix.files, self._bot.matrix.joined
         bot.matrix.admins, bot.batches = self._bot.matrix.admins, self._bot.batches

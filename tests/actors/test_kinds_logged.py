@@ -29,7 +29,7 @@ CODE = f"{WORD}\n\n```python {WORD}.py\n" + f"print('{WORD}')\n" * 40 + "```"
 
 
 class Library(FakeMedia):
-    """Reads documents too; `refusing`: raised instead of whatever is asked for, once for each."""
+    """Reads documents too; of whatever file, the same one."""
 
     async def document(self, file: Attachment, most_chunks: int) -> ReadDocument:
         self._done(Picture("", b"", None))  # type: ignore[arg-type]
