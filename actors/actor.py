@@ -47,6 +47,11 @@ class Envelope:
     message: object
     answer: asyncio.Future[Any] | None = None
 
+    @property
+    def abandoned(self) -> bool:
+        """Whether its asker was stopped before it was worked on."""
+        return self.answer is not None and self.answer.cancelled()
+
     def succeed(self, result: object) -> None:
         """Answer the asker, if there is one who still waits."""
         if self.answer is not None and not self.answer.done():

@@ -76,6 +76,9 @@ class Context:
                     if self.idle:
                         return
                 else:
+                    if envelope.abandoned:  # by a task of an instance that failed: no reason to load the next one
+                        self.system.outstanding.settle()
+                        continue
                     await self._process(envelope)
         finally:
             if not self.stopped:

@@ -9,7 +9,7 @@ import pytest
 
 from actors.actor import Actor, Address
 from actors.messages import Request
-from actors.runtime import ActorSystem, Context
+from actors.runtime import RELOADS, ActorSystem, Context
 from memory.errors import ActorFailed, Refused, Stopping
 
 A, B = Address("probe", "a"), Address("probe", "b")
@@ -144,6 +144,31 @@ async def test_failure_in_a_task_restarts_the_actor_and_cancels_its_other_tasks(
     assert world.unloads == 1
     assert await system.ask(A, Echo("alive")) == "alive 1"
     assert world.seen == []  # y was cancelled: its result would belong to the instance that is gone
+    await system.close()
+
+
+async def test_an_actor_whose_own_tasks_make_it_fail_is_left_though_others_of_them_still_wait_in_its_mailbox() -> None:
+    """Each instance begins the same two tasks; what the second has asked is in the mailbox when the first one fails."""
+    failed = []
+
+    class Poisoned(Actor):
+        async def load(self) -> None:
+            for _ in range(2):
+                self.context.spawn(self._ask())
+
+        async def _ask(self) -> None:
+            await self.context.system.ask(self.context.address, Echo("crash"))
+
+        async def handle(self, message: object) -> object | None:
+            if message == "load":
+                return None
+            failed.append(message)
+            raise ValueError("broken")
+
+    system = ActorSystem({"poisoned": Poisoned})
+    await system.tell(Address("poisoned", "a"), "load")
+    assert await system.drain(5), "it goes on for ever"
+    assert len(failed) == RELOADS
     await system.close()
 
 
