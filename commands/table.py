@@ -55,8 +55,8 @@ ANYONE = Permission("who-everyone", lambda caller: True)
 ADMINS = Permission("who-admins", lambda caller: caller.admin)
 MODERATORS = Permission("who-moderators", lambda caller: caller.changes_state)
 EDITORS = Permission("who-editors", lambda caller: caller.changes_list)
-# What somebody alone with the bot adds there reaches nobody else's answers.
-EDITORS_OR_ALONE = Permission("who-editors", lambda caller: caller.changes_list or caller.conversation.private)
+# What somebody alone with the bot adds there reaches nobody else's answers, whoever has come in since.
+EDITORS_OR_ALONE = Permission("who-editors", lambda caller: caller.changes_list or caller.private_to is not None)
 CONFIGURERS = Permission("who-configurers", lambda caller: caller.admin or caller.changes_state)
 
 

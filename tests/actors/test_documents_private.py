@@ -268,8 +268,12 @@ async def test_d8_where_somebody_comes_in_while_the_file_is_read_it_stays_privat
     assert await asked(bot, BAU) == []
 
 
-async def test_d8_nor_is_it_everybodys_where_they_came_in_before_the_command_was_dealt_with(bot: Bot) -> None:
-    """Juno may add documents for everybody, but asked for this where nobody else was."""
+@pytest.mark.parametrize("editor", [True, False])
+async def test_d8_nor_is_it_everybodys_where_they_came_in_before_the_command_was_dealt_with(
+    bot: Bot, *, editor: bool
+) -> None:
+    """Juno may add documents for everybody perhaps, but asked for this where nobody else was."""
+    bot.matrix.admins = {JUNO} if editor else set()
     event = bot.message("!documents add", reply_to=file_of(bot), **ALONE)
     bot.matrix.joined[DIRECT].add(BAU)
     await bot.deliver(event)
@@ -278,7 +282,9 @@ async def test_d8_nor_is_it_everybodys_where_they_came_in_before_the_command_was
     assert_told_in_private(bot)
 
 
-async def test_d8_a_bot_killed_anywhere_tells_others_nothing_of_it(bot: Bot, tmp_path: Path) -> None:
+@pytest.mark.parametrize("editor", [True, False])
+async def test_d8_a_bot_killed_anywhere_tells_others_nothing_of_it(bot: Bot, tmp_path: Path, *, editor: bool) -> None:
+    bot.matrix.admins = {JUNO} if editor else set()
     event = bot.message("!documents add", reply_to=file_of(bot), **ALONE)
     kills = Kills(bot, tmp_path)
     with Breakage(on_commit=kills.keep):
@@ -295,6 +301,7 @@ async def test_d8_a_bot_killed_anywhere_tells_others_nothing_of_it(bot: Bot, tmp
             assert [row[-1] for row in stored(killed)["documents"]] == [JUNO]
             assert await asked(killed, BAU) == []
             assert not [body for body in killed.matrix.bodies(DIRECT) if "handbook" in body]
+            assert killed.matrix.bodies(killed.matrix.direct[JUNO])[0].startswith("Added **#1** handbook.txt")
     assert found == {(0, 0, 0), (1, 3, 3)}
 
 
