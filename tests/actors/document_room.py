@@ -81,6 +81,27 @@ class Counted:
         return await self._inner.embed_query(text)
 
 
+@asynccontextmanager
+async def living(folder: Path, embedder: BuiltinEmbedder) -> AsyncIterator[Bot]:
+    """Yield a bot of such a room, in which Juno may change its memories."""
+    bot = Bot(folder, Counted(embedder))
+    bot.media = Paragraphs()
+    bot.matrix.admins = {JUNO}
+    await bot.start()
+    yield bot
+    await bot.crash()
+
+
+def media(bot: Bot) -> Paragraphs:
+    assert isinstance(bot.media, Paragraphs)
+    return bot.media
+
+
+def counted(bot: Bot) -> Counted:
+    assert isinstance(bot.embedder, Counted)
+    return bot.embedder
+
+
 def send_file(
     bot: Bot,
     text: str = HANDBOOK,

@@ -25,13 +25,14 @@ from tests.actors.document_room import (
     ABOUT_THE_PRINTER,
     CHUNKS,
     HANDBOOK,
-    Counted,
     Kills,
     Paragraphs,
     add,
     answer_to,
     command,
     counts,
+    living,
+    media,
     redact,
     send_file,
     stored,
@@ -44,17 +45,8 @@ DIRECT = "!own:hs"
 
 @pytest.fixture
 async def bot(tmp_path: Path, embedder: BuiltinEmbedder) -> AsyncIterator[Bot]:
-    each = Bot(tmp_path / "data", Counted(embedder))
-    each.media = Paragraphs()
-    each.matrix.admins = {JUNO}
-    await each.start()
-    yield each
-    await each.crash()
-
-
-def media(bot: Bot) -> Paragraphs:
-    assert isinstance(bot.media, Paragraphs)
-    return bot.media
+    async with living(tmp_path / "data", embedder) as each:
+        yield each
 
 
 # --- added ------------------------------------------------------------------------------------------------------------

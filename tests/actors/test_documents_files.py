@@ -12,7 +12,17 @@ from media.jobs import MediaJobs
 from memory.media import Attachment
 from memory.settings import KindSettings
 from tests.actors.conftest import BAU, JUNO, ROOM, Bot
-from tests.actors.document_room import ABOUT_THE_PRINTER, Counted, add, command, counts, given, redact, send_file
+from tests.actors.document_room import (
+    ABOUT_THE_PRINTER,
+    Counted,
+    add,
+    command,
+    counted,
+    counts,
+    given,
+    redact,
+    send_file,
+)
 
 MARKDOWN = """# Office handbook
 
@@ -71,8 +81,3 @@ async def test_a_file_that_cannot_be_read_is_refused_in_one_sentence_and_leaves_
     bot.settings.of_kinds = KindSettings(documents_chunks=2)
     assert "That document is too long" in await add(bot, send_file(bot, "A sentence of some length. " * 1000))
     assert counts(bot) == (0, 0, 0)
-
-
-def counted(bot: Bot) -> Counted:
-    assert isinstance(bot.embedder, Counted)
-    return bot.embedder

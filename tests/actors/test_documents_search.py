@@ -23,11 +23,12 @@ from tests.actors.document_room import (
     CHUNKS,
     HANDBOOK,
     Counted,
-    Paragraphs,
     add,
     command,
+    counted,
     counts,
     given,
+    living,
     redact,
     send_file,
     stored,
@@ -40,17 +41,8 @@ OTHER = "!two:hs"
 
 @pytest.fixture
 async def bot(tmp_path: Path, embedder: BuiltinEmbedder) -> AsyncIterator[Bot]:
-    each = Bot(tmp_path / "data", Counted(embedder))
-    each.media = Paragraphs()
-    each.matrix.admins = {JUNO}
-    await each.start()
-    yield each
-    await each.crash()
-
-
-def counted(bot: Bot) -> Counted:
-    assert isinstance(bot.embedder, Counted)
-    return bot.embedder
+    async with living(tmp_path / "data", embedder) as each:
+        yield each
 
 
 async def last_given(bot: Bot, sender: str = JUNO) -> Given:

@@ -16,12 +16,12 @@ from tests.actors.conftest import BAU, JUNO, ROOM, Bot, until
 from tests.actors.document_room import (
     ABOUT_THE_PRINTER,
     CHUNKS,
-    Counted,
     Kills,
-    Paragraphs,
     add,
     answer_to,
     counts,
+    living,
+    media,
     redact,
     redaction,
     send_file,
@@ -31,17 +31,8 @@ from tests.actors.document_room import (
 
 @pytest.fixture
 async def bot(tmp_path: Path, embedder: BuiltinEmbedder) -> AsyncIterator[Bot]:
-    each = Bot(tmp_path / "data", Counted(embedder))
-    each.media = Paragraphs()
-    each.matrix.admins = {JUNO}
-    await each.start()
-    yield each
-    await each.crash()
-
-
-def media(bot: Bot) -> Paragraphs:
-    assert isinstance(bot.media, Paragraphs)
-    return bot.media
+    async with living(tmp_path / "data", embedder) as each:
+        yield each
 
 
 async def test_a_file_the_journal_never_saw_takes_its_document_along(bot: Bot) -> None:
