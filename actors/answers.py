@@ -60,15 +60,15 @@ async def answering(
 ) -> AsyncIterator[Tables]:
     """Open the transaction that answers an event; the caller notes in it what became of the event.
 
-    To the bot's own arrival the answer is a word to the whole room.
-    `files`: pictures and files that follow the words. `line`: a notice under the answer, of what the bot did meanwhile
-    (D12). `private` goes into the direct room of whom
-    it is for, or into this one where nobody else hears it. Where that room cannot be had the answer goes out all the
-    same, and says so, or says it here where it is no secret.
-    alone: it was made for somebody alone with the bot; where another has joined meanwhile all of it is private (D8).
-    label: which of several answers to one event (transaction_id). thread_root: where it goes if not where the event is.
-    quiet: nobody is mentioned. more: rows that follow, as rows_of made them.
-    Rows already there, from a run that was cut off, are left as they are.
+    To the bot's own arrival the answer is a word to the whole room. Rows already there, from a run that was cut off,
+    are left as they are.
+
+    files: pictures and files that follow the words. line: a notice under the answer, of what the bot did meanwhile
+    (D12). private: goes into the direct room of whom it is for, or into this one where nobody else hears it; where that
+    room cannot be had the answer goes out all the same, and says so, or says it here where it is no secret. alone: it
+    was made for somebody alone with the bot; where another has joined meanwhile all of it is private (D8). label: which
+    of several answers to one event (transaction_id). thread_root: where it goes if not where the event is. quiet:
+    nobody is mentioned. more: rows that follow, as rows_of made them.
     """
     if alone and await joined_meanwhile(parts, event):
         said = Private(event.sender, _under(markdown, line) if line else markdown)
@@ -82,11 +82,7 @@ async def answering(
     recipient = None if event.kind is IncomingKind.JOINED else event.sender
     root = thread_root or event.thread_root
     answer = Answer(event.room_id, event.event_id, recipient, markdown, root, notice, quiet=quiet)
-    rows = await rows_of(parts, answer, label)
-    for number, file in enumerate(files, 1):
-        rows += await rows_of(parts, replace(answer, markdown="", attachment=file), f"{label} file {number}".lstrip())
-    if line:
-        rows += await rows_of(parts, replace(answer, markdown=line, notice=True), f"{label} line".lstrip())
+    rows = await _rows(parts, answer, files, line, label)
     for number, (note, room) in enumerate(notes, 1):
         if room is not None:
             rows += await rows_of(parts, _as_answer(note, room, event), f"{label} private {number}".lstrip())
@@ -145,6 +141,16 @@ def _as_answer(note: Private, room_id: str, event: Incoming) -> Answer:
         notice=True,
         attachment=note.attachment,
     )
+
+
+async def _rows(parts: Parts, answer: Answer, files: Sequence[Attachment], line: str, label: str) -> list[OutboxRow]:
+    """Return an answer as outbox rows, with the files that follow its words and the notice under it."""
+    rows = await rows_of(parts, answer, label)
+    for number, file in enumerate(files, 1):
+        rows += await rows_of(parts, replace(answer, markdown="", attachment=file), f"{label} file {number}".lstrip())
+    if line:
+        rows += await rows_of(parts, replace(answer, markdown=line, notice=True), f"{label} line".lstrip())
+    return rows
 
 
 async def rows_of(parts: Parts, answer: Answer, label: str = "") -> list[OutboxRow]:

@@ -99,7 +99,7 @@ class Drawer:
 
     async def _asked(self, prompt: Prompt, usage: list[Usage]) -> Reply:
         await self._parts.spending.check(self._parts.store, self._parts.clock.today())
-        reply = await self._parts.model.reply(prompt, (), _no_tool)
+        reply = await self._parts.model.reply(prompt, (), no_tool)
         usage += reply.usage
         return reply
 
@@ -150,5 +150,6 @@ class DrawRunner:
         self._parts.spending.committed(recorded)
 
 
-async def _no_tool(call: ToolCall) -> ToolResult:
+async def no_tool(call: ToolCall) -> ToolResult:
+    """Refuse what was not offered, where the model is given no tools. Raises ModelError."""
     raise ModelError(f"the model called a tool that was not offered ({call.number})")

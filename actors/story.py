@@ -10,7 +10,7 @@ import logging
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 
-from actors.drawing import Drawer, NotDrawn
+from actors.drawing import Drawer, NotDrawn, no_tool
 from actors.failures import sentence
 from actors.parts import Parts
 from actors.runtime import ActorSystem
@@ -18,7 +18,7 @@ from actors.story_thread import StoryThread, TakenBack
 from actors.turns import Answered, Turn
 from memory.errors import BudgetSpent, DavenportError, ModelError, Refused
 from memory.events import JournalState
-from memory.model import Prompt, Reply, ToolCall, ToolResult, Usage
+from memory.model import Prompt, Reply, Usage
 from memory.settings import KindSettings
 from memory.story import (
     PLAN_CALL,
@@ -166,7 +166,7 @@ class _Telling:
         try:
             await self._parts.spending.check(self._parts.store, self._parts.clock.today())
             async with self._turn.typing:
-                reply = await self._parts.model.reply(prompt, (), _no_tool)
+                reply = await self._parts.model.reply(prompt, (), no_tool)
             if blank(visible(reply.text)):
                 raise ModelError("the model answered with nothing that can be seen", reply.usage)
         except ModelError as error:
@@ -238,7 +238,3 @@ def _heading(plan: StoryPlan, part: int) -> str:
     title = [f"## {escape(plan.title)}"] if part == 1 else []
     heading = [f"### {escape(plan.parts[part - 1].heading)}"] if len(plan.parts) > 1 else []
     return "\n\n".join(title + heading)
-
-
-async def _no_tool(call: ToolCall) -> ToolResult:
-    raise ModelError(f"the model called a tool that was not offered ({call.number})")
