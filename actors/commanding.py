@@ -12,7 +12,7 @@ from actors.rights import changes_list
 from actors.runtime import ActorSystem
 from actors.tracing import following
 from actors.turns import conversation
-from memory.errors import MatrixError, Refused, Stopping
+from memory.errors import MatrixError, MediaFailed, Refused, Stopping
 from memory.events import Caller, Incoming, JournalState, Told
 from memory.window import known_in
 from memory.words import Heard
@@ -37,6 +37,8 @@ class CommandRunner:
                 alone = caller.conversation.private
                 told = await self._parts.dispatcher.run(command, caller)
         except Refused as refusal:
+            if isinstance(refusal.__cause__, (MatrixError, MediaFailed)):  # people are told that it failed, not why
+                log.warning("the command of %s came to nothing: %s", event.event_id, refusal.__cause__)
             told = Told(self._parts.speaker(self._room_id).refusal(refusal))
         except Stopping:
             raise

@@ -176,12 +176,29 @@ async def test_each_refusal_says_in_one_sentence_or_two_what_to_do(bot: Bot) -> 
     assert counts(bot) == (1, 3, 3)
 
 
-async def test_a_homeserver_that_does_not_answer_is_named(bot: Bot, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_homeserver_that_does_not_answer_is_named_and_the_log_has_the_cause(
+    bot: Bot, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     async def fails(*values: object) -> None:
-        raise MatrixError("down")
+        raise MatrixError("down for repairs")
 
     monkeypatch.setattr(bot.matrix, "attachment", fails)
     assert "could not get that file from the homeserver" in await add(bot, send_file(bot))
+    assert "down for repairs" in caplog.text
+
+
+async def test_the_log_has_the_cause_where_no_process_reads_files_and_no_word_where_the_file_is_at_fault(
+    bot: Bot, caplog: pytest.LogCaptureFixture
+) -> None:
+    media(bot).fails = MediaFailed("the process was ended by a filter of system calls")
+    assert "could not read that file just now" in await add(bot, send_file(bot))
+    assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [
+        f"the command of $e{bot.events} came to nothing: the process was ended by a filter of system calls"
+    ]
+    caplog.clear()
+    media(bot).fails = Refused("document-damaged")
+    await add(bot, send_file(bot))
+    assert [record for record in caplog.records if record.levelname == "WARNING"] == []
 
 
 async def test_only_who_may_change_the_rooms_memories_adds_but_alone_with_the_bot_one_may(bot: Bot) -> None:
