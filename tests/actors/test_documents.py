@@ -172,7 +172,7 @@ async def test_each_refusal_says_in_one_sentence_or_two_what_to_do(bot: Bot) -> 
     media(bot).fails = None
     assert counts(bot) == (0, 0, 0)
     await add(bot, event_id)
-    assert "has 1 documents already" in await add(bot, send_file(bot, "Another."))
+    assert "as it may have (1)" in await add(bot, send_file(bot, "Another."))
     assert counts(bot) == (1, 3, 3)
 
 
