@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 
 from memory.events import Incoming, JournalEntry, Recognised
 
-# Thread root and "", or None and the sender; or an event and "" where it waits for nobody.
+# Thread root and "", or None and the sender; or an event and its sender where it waits for nobody and nobody for it.
 Lane = tuple[str | None, str]
 
 
 def lane_of(event: Incoming, meaning: Recognised) -> Lane:
     """Return where an event queues. What is no part of a conversation, such as a story, holds nobody up."""
     if meaning.turn is not None and not meaning.turn.remembers:
-        return (event.event_id, "")
+        return (event.event_id, event.sender)  # not the lane of the thread under it
     return (event.thread_root, "") if event.thread_root else (None, event.sender)
 
 

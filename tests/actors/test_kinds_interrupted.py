@@ -52,6 +52,18 @@ async def test_drawing_switched_off_on_the_way_leaves_out_the_pictures_that_were
     assert lines(teller)[-1].endswith(f"{say('story-pictures', n=1)} {say('story-pictures-missing', n=1)}")
 
 
+async def test_who_speaks_in_the_thread_of_a_story_does_not_wait_for_its_end(teller: Bot) -> None:
+    asked, go = holding(teller, 2)
+    event = teller.message(ASKED)
+    await teller.deliver(event)
+    await asyncio.wait_for(asked.wait(), 5)
+    await teller.deliver(teller.message("and then?", thread_root=event.event_id))
+    await until(lambda: "answer" in teller.matrix.bodies())
+    go.set()
+    await teller.settle()
+    assert lines(teller)[-1].startswith("**The Fox")
+
+
 async def test_p20_no_pass_waits_for_a_story_not_even_of_an_actor_that_comes_back(teller: Bot) -> None:
     asked, go = holding(teller, 2)
     await teller.deliver(teller.message(ASKED))
