@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from memory.events import Incoming, JournalEntry
-from memory.types import Conversation, Persona, TurnKind, WindowEntry
-from memory.window import Window
+from memory.types import Conversation, Persona, TurnKind
+from memory.window import Window, WindowEntry
 from memory.words import Heard
 
 BOT_AND_ONE = 2  # joined members of a room in which a private word can be said

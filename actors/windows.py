@@ -9,8 +9,7 @@ from actors.parts import Parts
 from memory import window
 from memory.events import JournalEntry
 from memory.settings import ContextSettings
-from memory.types import WindowEntry
-from memory.window import Window
+from memory.window import Window, WindowEntry
 
 # How far back a window is read. What was trimmed, and when, follows from where a conversation began, which is where
 # nothing had been said for one timeout; of a longer conversation only the last part is read.

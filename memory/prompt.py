@@ -13,7 +13,8 @@ from memory.model import Block, Image, Prompt, PromptMessage
 from memory.persona import keyed_entries, standing_text
 from memory.seeing import named
 from memory.text import clean, fence, visible
-from memory.types import Memory, Persona, ScopeKind, TurnKind, WindowEntry
+from memory.types import Memory, Persona, ScopeKind, TurnKind
+from memory.window import WindowEntry
 from memory.words import NOTHING, Heard
 
 SYSTEM_TEXT = """\

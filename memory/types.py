@@ -11,7 +11,6 @@ from datetime import date, datetime
 from enum import StrEnum
 from typing import Protocol
 
-from memory.media import MediaKind
 from memory.words import NOTHING, Heard
 
 
@@ -292,19 +291,3 @@ class Given:
     picture: bool = False
     turn: TurnKind = TurnKind.ASK
     private: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class WindowEntry:
-    """One message of a conversation window: something said to the bot, or (`author` None) the bot's answer.
-
-    `event_id` is the event that was answered in both cases, so that taking back an event takes both. private_to: who
-    was alone with the bot when it was said, None where others heard it. media: what came with it.
-    """
-
-    event_id: str
-    author: str | None
-    text: str
-    at: datetime
-    private_to: str | None = None
-    media: MediaKind | None = None

@@ -13,10 +13,27 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
+from memory.media import MediaKind
 from memory.settings import ContextSettings
-from memory.types import Conversation, WindowEntry
+from memory.types import Conversation
 
 _STEP = 4  # a trim makes room for one part in this many of each limit
+
+
+@dataclass(frozen=True, slots=True)
+class WindowEntry:
+    """One message of a conversation window: something said to the bot, or (`author` None) the bot's answer.
+
+    `event_id` is the event that was answered in both cases, so that taking back an event takes both. private_to: who
+    was alone with the bot when it was said, None where others heard it. media: what came with it.
+    """
+
+    event_id: str
+    author: str | None
+    text: str
+    at: datetime
+    private_to: str | None = None
+    media: MediaKind | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,8 +37,8 @@ from memory.types import (
     ScopeKind,
     Source,
     TurnKind,
-    WindowEntry,
 )
+from memory.window import WindowEntry
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 ORIGIN = Origin("!r:hs", "$d", False)

@@ -13,7 +13,8 @@ from llm.wire import messages_of, system_of, tools_of
 from memory.contents import choose
 from memory.model import Prompt
 from memory.prompt import build_prompt
-from memory.types import Candidate, Exchange, ExtractionRequest, Memory, Origin, Persona, ScopeKind, Source, WindowEntry
+from memory.types import Candidate, Exchange, ExtractionRequest, Memory, Origin, Persona, ScopeKind, Source
+from memory.window import WindowEntry
 
 NOW = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
 ORIGIN = Origin("!r:hs", "$d", False)

@@ -6,7 +6,8 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from memory.decay import changed
-from memory.types import Candidate, Conversation, Memory, Origin, ScopeKind, Settlement, Source, WindowEntry
+from memory.types import Candidate, Conversation, Memory, Origin, ScopeKind, Settlement, Source
+from memory.window import WindowEntry
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 TODAY = NOON.date()

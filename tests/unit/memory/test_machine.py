@@ -18,20 +18,9 @@ from memory import decay, promotion
 from memory.capacity import to_forget
 from memory.errors import Refused
 from memory.settings import ContextSettings, MemorySettings
-from memory.types import (
-    Candidate,
-    Conversation,
-    Draft,
-    Extraction,
-    Match,
-    Memory,
-    Origin,
-    ScopeKind,
-    Source,
-    WindowEntry,
-)
+from memory.types import Candidate, Conversation, Draft, Extraction, Match, Memory, Origin, ScopeKind, Source
 from memory.visibility import Place, View, usable
-from memory.window import Window, extend, owners_today, present
+from memory.window import Window, WindowEntry, extend, owners_today, present
 from tests.unit.memory.naive_model import NaiveModel
 
 PEOPLE = ("@juno:hs", "@bau:hs", "@ivo:hs")

@@ -12,7 +12,8 @@ from memory.contents import choose
 from memory.model import Block, Prompt, PromptMessage
 from memory.prompt import SYSTEM_TEXT, build_prompt
 from memory.text import unfence
-from memory.types import Given, LoreEntry, Memory, Persona, ScopeKind, WindowEntry
+from memory.types import Given, LoreEntry, Memory, Persona, ScopeKind
+from memory.window import WindowEntry
 from memory.words import Heard
 from tests.unit.memory.build import BAU, IVO, JUNO, NOON, ROOM, TODAY, memory, room_memory, said
 

@@ -16,7 +16,8 @@ import pytest
 from memory.contents import choose
 from memory.model import Block, Prompt
 from memory.prompt import build_prompt
-from memory.types import LoreEntry, Memory, Persona, WindowEntry
+from memory.types import LoreEntry, Memory, Persona
+from memory.window import WindowEntry
 from memory.words import Heard
 from tests.unit.memory.build import BAU, JUNO, NOON, TODAY, memory, noon, room_memory, said
 

@@ -15,8 +15,8 @@ from llm.wire import messages_of, system_of, tools_of
 from memory.contents import choose
 from memory.prompt import build_prompt
 from memory.settings import ContextSettings
-from memory.types import Memory, Persona, WindowEntry
-from memory.window import Window, extend, participants
+from memory.types import Memory, Persona
+from memory.window import Window, WindowEntry, extend, participants
 from memory.words import Heard
 from tests.unit.memory.build import BAU, JUNO, NOON, memory, room_memory
 

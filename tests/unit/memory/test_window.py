@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.settings import ContextSettings
-from memory.types import Conversation, WindowEntry
-from memory.window import Window, extend, known_in, owners_today, participants, present, without
+from memory.types import Conversation
+from memory.window import Window, WindowEntry, extend, known_in, owners_today, participants, present, without
 from tests.unit.memory.build import BAU, IVO, JUNO, NOON, TODAY, day, said
 
 EVERYBODY = frozenset({JUNO, BAU, IVO})
