@@ -163,13 +163,17 @@ class DocumentsSection(Section):
         json_schema_extra=_ROOM,
     )
     most: int = Field(
-        default=KINDS.documents_most, ge=1, le=10_000, description="Documents of one room.", json_schema_extra=_ROOM
+        default=KINDS.documents_most,
+        ge=1,
+        le=10_000,
+        description="Documents of one room at most.",
+        json_schema_extra=_ROOM,
     )
     chunks: int = Field(
         default=KINDS.documents_chunks,
         ge=1,
         le=10_000,
-        description="Parts of about a thousand characters one document may be cut into.",
+        description="Parts of at most a thousand characters one document may be cut into; a longer one is refused.",
         json_schema_extra=_ROOM,
     )
     in_prompt: int = Field(

@@ -148,13 +148,13 @@ class LlmSection(Section):
 
 
 class EmbeddingsSection(Section):
-    """How memories are compared with what is said."""
+    """How memories and documents are compared with what is said."""
 
     provider: Literal["builtin", "openai", "none"] = Field(
         default="builtin",
         description="builtin: a small multilingual model inside the bot. openai: a server that speaks OpenAI's "
         "/v1/embeddings, such as Ollama, vLLM or OpenAI; the other keys are for it. none: no search, so nothing rests "
-        "(D13).",
+        "(D13) and no document is used.",
     )
     base_url: str = Field(
         default=EMBEDDINGS.base_url,
@@ -165,8 +165,8 @@ class EmbeddingsSection(Section):
     model: str = Field(
         default=EMBEDDINGS.model,
         validate_default=True,
-        description="The embedding model. Another model, or another length, embeds every memory anew (D17). Set "
-        "memory.match_threshold to what suits it.",
+        description="The embedding model. Another model, or another length, embeds everything anew (D17). Set "
+        "memory.match_threshold and documents.match_threshold to what suits it.",
         json_schema_extra={"allowed": "the name of a model; not empty for openai"},
     )
     api_key: SecretStr | None = Field(
@@ -193,8 +193,8 @@ class EmbeddingsSection(Section):
         default=6000,
         ge=1,
         le=1_000_000,
-        description="Memories embedded in a minute at most in the background, after a change of the model (D17). Lists "
-        "in use do not wait for it.",
+        description="Memories and parts of documents embedded in a minute at most in the background, after a change of "
+        "the model (D17). What is in use does not wait for it.",
     )
 
     @field_validator("model")
