@@ -8,6 +8,7 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from typing import Protocol, TypeVar
 
 from pydantic import SecretStr
 
@@ -56,6 +57,13 @@ log = logging.getLogger(__name__)
 CROSS_SIGNING_SEEDS = "cross-signing.json"
 
 
+class _Closable(Protocol):
+    async def aclose(self) -> None: ...
+
+
+Connected = TypeVar("Connected", bound=_Closable)
+
+
 @asynccontextmanager
 async def opened(
     settings: Settings,
@@ -88,27 +96,18 @@ async def opened(
 
         opening = _model(settings.llm.client(), clock, admit, spending.ended)
         model = panel.model = await stack.enter_async_context(opening)
-        embedder = panel.embedder = build_embedder(settings.embeddings.client())
-        threshold = embedder.match_threshold if embedder is not None else None
-        if embedder is not None:
-            stack.push_async_callback(embedder.aclose)
-        painter = build_painter(settings.draw.painter())
-        if painter is not None:
-            stack.push_async_callback(painter.aclose)
-        source = ConfiguredSettings(settings, embedder_threshold=threshold)
+        embedder = _closed_after(stack, build_embedder(settings.embeddings.client()))
+        panel.embedder = embedder
+        painter = _closed_after(stack, build_painter(settings.draw.painter()))
+        source = ConfiguredSettings(settings, embedder_threshold=embedder.match_threshold if embedder else None)
         system = panel.system = ActorSystem(
             {}, most=settings.limits.loaded_actors, idle_seconds=settings.limits.idle_minutes * 60
         )
-        measured = None if embedder is None else MeasuredEmbedder(embedder, metrics)
+        measured = MeasuredEmbedder(embedder, metrics) if embedder else None
         media = MeasuredMedia(MediaJobs(), metrics)
+        prefix = settings.matrix.command_prefix
         dispatcher = CommandDispatcher(
-            system,
-            source,
-            prefix=settings.matrix.command_prefix,
-            config=chat,
-            embedder=measured,
-            files=sender,
-            media=media,
+            system, source, prefix=prefix, config=chat, embedder=measured, files=sender, media=media
         )
         parts = decorate(
             Parts(
@@ -124,24 +123,35 @@ async def opened(
                 chunk_indexes=FaissIndexes(settings.limits.index_mb * 1_000_000),
                 metrics=metrics,
                 spending=spending,
-                painter=None if painter is None else MeasuredPainter(painter, metrics),
+                painter=MeasuredPainter(painter, metrics) if painter else None,
             )
         )
         system.factories = _factories(parts)
         stack.push_async_callback(system.close)
         day = await stack.enter_async_context(_housekeeping(parts, system, panel, settings))
-        gateway = panel.gateway = Gateway(
-            client,
-            StoredForMatrix(store),
-            CrossSigner(client, settings.storage.data_dir / CROSS_SIGNING_SEEDS, _password(settings)),
-            direct=direct,
-            ignore_users=settings.matrix.ignore_users,
-            display_name=settings.matrix.display_name,
-        )
+        gateway = panel.gateway = _gateway(client, store, direct, settings)
         in_force.follow(_follower(panel, source, dispatcher, gateway, day, model, parts.spending))
         bot = Bot(parts, system, gateway, day, panel, metrics)
         bot.http = http
         yield bot
+
+
+def _gateway(client: Client, store: Database, direct: DirectRooms, settings: Settings) -> Gateway:
+    return Gateway(
+        client,
+        StoredForMatrix(store),
+        CrossSigner(client, settings.storage.data_dir / CROSS_SIGNING_SEEDS, _password(settings)),
+        direct=direct,
+        ignore_users=settings.matrix.ignore_users,
+        display_name=settings.matrix.display_name,
+    )
+
+
+def _closed_after(stack: AsyncExitStack, part: Connected | None) -> Connected | None:
+    """Have a part with connections of its own, where there is one, closed at the end."""
+    if part is not None:
+        stack.push_async_callback(part.aclose)
+    return part
 
 
 async def _set_in_chat(in_force: InForce, store: Database) -> ChatSettings:
