@@ -257,6 +257,8 @@ class RoomActor(DocumentOwner):
         if job is not None:
             await self._stop(job, JournalState.FAILED)
         await self._taking_back.carry_out(entry, target)
+        if job is not None:
+            self.context.spawn(self._runners.stopped(job.entry.incoming, job.meaning.turn))
 
     async def _stop(self, job: Job, state: JournalState) -> None:
         """End a job before its answer."""

@@ -17,7 +17,7 @@ from actors.runtime import ActorSystem
 from actors.story_thread import StoryThread, TakenBack
 from actors.turns import Answered, Turn
 from memory.errors import BudgetSpent, DavenportError, ModelError, Refused
-from memory.events import JournalState
+from memory.events import Incoming, JournalState
 from memory.model import Prompt, Reply, Usage
 from memory.settings import KindSettings
 from memory.story import (
@@ -78,13 +78,19 @@ class StoryRunner:
         try:
             told = await _Telling(self._parts, self._system, turn).run()
         except TakenBack:
-            log.info("a story was taken back", extra={"event_id": event.event_id})
+            await say_stopped(self._parts, self._system, event)
             return None
         if not told:
             return None
         # Learned, not answered: so no window takes it in, and no extraction follows.
         entry = replace(turn.entry, state=JournalState.LEARNED, answered_at=self._parts.clock.now(), turn=turn.kind)
         return Answered(entry, turn.members, NOTHING)
+
+
+async def say_stopped(parts: Parts, system: ActorSystem, event: Incoming) -> None:
+    """Say that a story goes no further, since its command or a part was redacted: else its line would wait for ever."""
+    log.info("a story was taken back", extra={"event_id": event.event_id})
+    await StoryThread(parts, system, event).stopped(parts.speaker(event.room_id)("story-stopped"))
 
 
 class _Telling:

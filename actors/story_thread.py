@@ -9,9 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
+from actors.actor import Address
 from actors.answers import answering, joined_meanwhile, rows_of, transaction_id
+from actors.messages import Flush
 from actors.parts import Parts
 from actors.runtime import ActorSystem
 from actors.store import Tables
@@ -88,6 +91,13 @@ class StoryThread:
                 await tables.journal.finish(event_id, JournalState.FAILED)
             await tables.effects.drop(event_id)
 
+    async def stopped(self, line: str) -> None:
+        """Let the edited line say that the story was taken back; where it was never said, nothing is."""
+        rows = await self._edited(line, "stopped")
+        async with self._parts.store.transaction() as tables:
+            await tables.outbox.add(rows)
+        await self._system.tell(Address("outbox", self._event.room_id), Flush())
+
     async def refuse(self, sentence: str) -> None:
         """Say why there is no story, before anything else was said."""
         async with self._saying("", sentence, notice=True) as tables:
@@ -130,7 +140,9 @@ class StoryThread:
         event = self._event
         first = transaction_id(event.event_id, 0, _LINE)
         said = Answer(event.room_id, event.event_id, event.sender, line, event.thread_root, notice=True, edits=first)
-        return await rows_of(self._parts, said, f"{_LINE} {label}")
+        rows = await rows_of(self._parts, said, f"{_LINE} {label}")
+        alone = event.private and not await self.alone_no_more()
+        return [replace(row, alone=alone) for row in rows]
 
     async def _refuse_if_taken_back(self, tables: Tables) -> None:
         entry = await tables.journal.get(self._event.event_id)

@@ -17,6 +17,7 @@ from matrix.translate import is_redacted, media_kind
 from memory.errors import Refused
 from memory.media import Attachment, MediaKind
 
+MEGABYTE = 1_000_000
 ONLY_FILES = frozenset({MediaKind.FILE})
 _MXC = re.compile(r"mxc://([A-Za-z0-9\[][A-Za-z0-9.:\]-]*)/([A-Za-z0-9_-]+)")
 _ENCRYPTED = "application/octet-stream"  # what the homeserver is told of an encrypted file
@@ -83,7 +84,7 @@ class Media:
         path = endpoint("media", "download", found[1], found[2], version="v1")
         data = await self._client.download(path, most_bytes)
         if data is None:
-            raise Refused("file-too-large", limit=most_bytes // 1000)
+            raise Refused("file-too-large", limit=f"{most_bytes / MEGABYTE:g}")
         return data
 
 

@@ -31,6 +31,8 @@ from tests.actors.telling import (
     thread,
 )
 
+STOPPED = "I stopped telling this story: the message that asked for it, or a part of it, was deleted."
+
 
 @pytest.fixture
 def teller(bot: Bot) -> Bot:
@@ -53,13 +55,14 @@ async def test_a_redaction_of_the_command_stops_it_and_nothing_follows(teller: B
     sent = len(teller.matrix.sent)
     await teller.deliver(redaction(teller, event.event_id))
     await teller.settle()
-    assert len(teller.matrix.sent) == sent
+    assert lines(teller)[-1] == STOPPED
+    assert len(teller.matrix.sent) == sent + 1
     assert await rows_of(teller, "SELECT * FROM effects") == []
-    assert await rows_of(teller, "SELECT DISTINCT content FROM outbox") == [("{}",)]
+    assert await rows_of(teller, "SELECT DISTINCT content FROM outbox ORDER BY seq DESC LIMIT -1 OFFSET 1") == [("{}",)]
     assert await rows_of(teller, "SELECT * FROM attachments") == []
     await teller.restart()
     await teller.settle()
-    assert len(teller.matrix.sent) == sent
+    assert len(teller.matrix.sent) == sent + 1
     assert (await entry_of(teller, event)).incoming.text == ""
 
 
@@ -88,7 +91,8 @@ async def test_a_redaction_of_what_was_said_of_it_stops_it_too(teller: Bot) -> N
     await until(lambda: nothing_recorded(teller, event))
     go.set()
     await teller.settle()
-    assert len(teller.matrix.sent) == sent
+    assert lines(teller)[-1] == STOPPED
+    assert len(teller.matrix.sent) == sent + 1
     assert (await entry_of(teller, event)).state is JournalState.LEARNED
 
 

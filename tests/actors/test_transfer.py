@@ -229,7 +229,7 @@ async def test_an_import_that_cannot_place_all_is_refused_whole_and_forgets_noth
         (file_of("a", privat=True), "Nothing was taken in: I do not know what `privat` means in memory 1 of the file."),
         ({**file_of("a"), "version": 9}, "Nothing was taken in: the file is of another version, and I read only ver"),
         (file_of("ok", "x" * 501), "Nothing was taken in: memory 2 of the file has 501 characters, and 500 are the m"),
-        (b"1" * 1_000_001, "That file is too large: I read no more than 1000 kB."),
+        (b"1" * 1_000_001, "That file is too large: I read no more than 1 MB; please send a smaller one."),
     ],
 )
 async def test_a_file_with_one_fault_is_refused_whole_in_one_sentence(

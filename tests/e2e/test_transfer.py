@@ -108,7 +108,7 @@ async def test_export_asked_in_the_persons_own_direct_room_and_import_of_their_f
 
         too_large = await send_file(bau, room, b" " * 1_000_001, size=3)
         refused = await bot.ask(bau, room, "!memories import", mention=None, reply_to=too_large)
-        assert refused.body == "That file is too large: I read no more than 1000 kB."
+        assert refused.body == "That file is too large: I read no more than 1 MB; please send a smaller one."
         words = await bau.say(room, "no file")
         refused = await bot.ask(bau, room, "!memories import", mention=None, reply_to=words)
         assert refused.body.startswith("There is no file in the message you replied to.")

@@ -70,7 +70,7 @@ class FakeMatrix:
             raise self.fetch_failures.pop(0)
         found = self.files.get((room_id, event_id))
         if found is not None and len(found.data) > most_bytes:
-            raise Refused("file-too-large", limit=most_bytes // 1000)
+            raise Refused("file-too-large", limit=f"{most_bytes / 1_000_000:g}")
         return found if found is not None and (found.kind or MediaKind.FILE) in kinds else None
 
     async def direct_room(self, user_id: str) -> str:
