@@ -8,7 +8,7 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from pydantic import SecretStr
 
@@ -61,9 +61,6 @@ class _Closable(Protocol):
     async def aclose(self) -> None: ...
 
 
-Connected = TypeVar("Connected", bound=_Closable)
-
-
 @asynccontextmanager
 async def opened(
     settings: Settings,
@@ -96,9 +93,9 @@ async def opened(
 
         opening = _model(settings.llm.client(), clock, admit, spending.ended)
         model = panel.model = await stack.enter_async_context(opening)
-        embedder = _closed_after(stack, build_embedder(settings.embeddings.client()))
-        panel.embedder = embedder
-        painter = _closed_after(stack, build_painter(settings.draw.painter()))
+        embedder = panel.embedder = build_embedder(settings.embeddings.client())
+        painter = build_painter(settings.draw.painter())
+        _close_after(stack, embedder, painter)
         source = ConfiguredSettings(settings, embedder_threshold=embedder.match_threshold if embedder else None)
         system = panel.system = ActorSystem(
             {}, most=settings.limits.loaded_actors, idle_seconds=settings.limits.idle_minutes * 60
@@ -147,11 +144,11 @@ def _gateway(client: Client, store: Database, direct: DirectRooms, settings: Set
     )
 
 
-def _closed_after(stack: AsyncExitStack, part: Connected | None) -> Connected | None:
-    """Have a part with connections of its own, where there is one, closed at the end."""
-    if part is not None:
-        stack.push_async_callback(part.aclose)
-    return part
+def _close_after(stack: AsyncExitStack, *parts: _Closable | None) -> None:
+    """Have parts with connections of their own, where they are there, closed at the end."""
+    for part in parts:
+        if part is not None:
+            stack.push_async_callback(part.aclose)
 
 
 async def _set_in_chat(in_force: InForce, store: Database) -> ChatSettings:
