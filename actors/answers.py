@@ -66,7 +66,8 @@ async def answering(
     files: pictures and files that follow the words. line: a notice under the answer, of what the bot did meanwhile
     (D12). private: goes into the direct room of whom it is for, or into this one where nobody else hears it; where that
     room cannot be had the answer goes out all the same, and says so, or says it here where it is no secret. alone: it
-    was made for somebody alone with the bot; where another has joined meanwhile all of it is private (D8). label: which
+    was made for somebody alone with the bot; where another has joined meanwhile all of it is private (D8), or not sent
+    where they join only then. label: which
     of several answers to one event (transaction_id). thread_root: where it goes if not where the event is. quiet:
     nobody is mentioned. more: rows that follow, as rows_of made them.
     """
@@ -74,6 +75,7 @@ async def answering(
         said = Private(event.sender, _under(markdown, line) if line else markdown)
         private = (said, *(Private(event.sender, "", file) for file in files), *private)
         markdown, line, files, notice = parts.speaker(event.room_id)("private-no-more"), "", (), True
+        alone = False
     notes = [(note, await _private_room(parts, event, note.user_id)) for note in private]
     unsent = [note for note, room in notes if room is None]
     unreachable = parts.speaker(event.room_id)("private-unreachable")
@@ -82,10 +84,11 @@ async def answering(
     recipient = None if event.kind is IncomingKind.JOINED else event.sender
     root = thread_root or event.thread_root
     answer = Answer(event.room_id, event.event_id, recipient, markdown, root, notice, quiet=quiet)
-    rows = await _rows(parts, answer, files, line, label)
+    rows = [replace(row, alone=alone) for row in await _rows(parts, answer, files, line, label)]
     for number, (note, room) in enumerate(notes, 1):
         if room is not None:
-            rows += await rows_of(parts, _as_answer(note, room, event), f"{label} private {number}".lstrip())
+            own = await rows_of(parts, _as_answer(note, room, event), f"{label} private {number}".lstrip())
+            rows += [replace(row, alone=True) for row in own]
     rows += more
     async with parts.store.transaction() as tables:
         await tables.outbox.add(rows)

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_exponential_jitter
 
 from actors.actor import Actor
+from actors.answers import rows_of
 from actors.messages import Flush
 from actors.parts import Parts
 from actors.runtime import Context
 from actors.store import Tables
 from actors.tracing import following
+from actors.turns import BOT_AND_ONE
 from memory.errors import MatrixError
-from memory.events import OutboxRow
+from memory.events import Answer, OutboxRow
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +46,14 @@ class _Uploaded:
 
 
 @dataclass(frozen=True, slots=True)
+class _Overheard:
+    """This row is for one person alone, and others are in the room by now (D8); `instead` says so there."""
+
+    row: OutboxRow
+    instead: Sequence[OutboxRow]
+
+
+@dataclass(frozen=True, slots=True)
 class _Refused:
     """The homeserver will not have this row (`permanent`), or could not be reached for now."""
 
@@ -66,6 +76,7 @@ class OutboxActor(Actor):
 
     def __init__(self, context: Context, parts: Parts) -> None:
         super().__init__(context)
+        self._parts = parts
         self._store = parts.store
         self._matrix = parts.matrix
         self._clock = parts.clock
@@ -89,6 +100,9 @@ class OutboxActor(Actor):
                 async with self._store.transaction() as tables:
                     await tables.outbox.uploaded(row.txn_id, content)
                 await self._next()
+            case _Overheard(row, instead):
+                self._sending = False
+                await self._keep_private(row, instead)
             case _TakenBack():
                 self._sending = False
                 await self._next()
@@ -108,7 +122,7 @@ class OutboxActor(Actor):
             self._sending = True
             self.context.spawn(self._send(row))
 
-    async def _send(self, row: OutboxRow) -> _Taken | _Uploaded | _Refused | _TakenBack:
+    async def _send(self, row: OutboxRow) -> _Taken | _Uploaded | _Refused | _TakenBack | _Overheard:
         try:
             if row.attachment is None and self._needs_a_look(row):
                 found = await self._matrix.find_sent(row)
@@ -118,6 +132,8 @@ class OutboxActor(Actor):
                 if attempt.retry_state.attempt_number > 1 and not await self._still_first(row):
                     return _TakenBack()
                 with attempt, following(row.event_id):
+                    if row.alone and len(await self._matrix.members(row.room_id)) > BOT_AND_ONE:
+                        return _Overheard(row, await self._said_instead(row))
                     if row.attachment is not None:
                         return _Uploaded(row, await self._matrix.upload(row))
                     return _Taken(row, await self._matrix.send(row))
@@ -132,6 +148,19 @@ class OutboxActor(Actor):
 
     def _again(self, _state: RetryCallState) -> None:
         self._metrics.send("retried")
+
+    async def _said_instead(self, row: OutboxRow) -> Sequence[OutboxRow]:
+        told = self._parts.speaker(row.room_id)("private-unsent")
+        return await rows_of(self._parts, Answer(row.room_id, row.event_id, None, told, notice=True), "overheard")
+
+    async def _keep_private(self, row: OutboxRow, instead: Sequence[OutboxRow]) -> None:
+        """Drop a row for good, since the others hear it, and say so once for each answer."""
+        self._metrics.send("refused")
+        log.warning("a part of the reply to %s is not sent: others have come into the room", row.event_id)
+        async with self._store.transaction() as tables:
+            await tables.outbox.failed(row.txn_id, "overheard")
+            await tables.outbox.add(instead)
+        await self._next()
 
     def _needs_a_look(self, row: OutboxRow) -> bool:
         """Whether the homeserver may have forgotten this transaction id."""

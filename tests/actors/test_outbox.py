@@ -14,6 +14,7 @@ from actors.messages import Flush
 from memory.errors import MatrixError
 from memory.events import Answer, Echo, Incoming, IncomingKind, JournalState, OutboxRow, SyncBatch
 from tests.actors.conftest import JUNO, ROOM, Bot, until
+from texts.catalogue import Speaker
 
 
 @pytest.fixture(autouse=True)
@@ -209,3 +210,60 @@ async def test_an_edit_that_may_have_been_sent_is_looked_for_first(bot: Bot, fou
     assert bot.matrix.looked_for == [edit.txn_id]
     assert bot.matrix.bodies() == (["thinking"] if found else ["thinking", "part 1"])
     assert await pending(bot) == 0
+
+
+DIRECT = "!direct:hs"
+ALONE = {"room": DIRECT, "direct": True, "alone": True}
+UNSENT = Speaker()("private-unsent")
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_d8_what_is_for_one_person_alone_is_not_sent_where_another_came_in_before_it_was(
+    bot: Bot, monkeypatch: pytest.MonkeyPatch, *, restarted: bool
+) -> None:
+    """Between the parts of an answer, or while the homeserver could not be reached."""
+    bot.model.answer = lambda prompt: CODE.replace("hello", "secret")
+    upload = bot.matrix.upload
+
+    async def joining(row: OutboxRow) -> str:
+        if restarted:
+            raise MatrixError("down")
+        bot.matrix.joined[DIRECT].add("@bau:hs")
+        return await upload(row)
+
+    monkeypatch.setattr(bot.matrix, "upload", joining)
+    await bot.say("!code a secret", **ALONE)
+    if restarted:
+        monkeypatch.setattr(bot.matrix, "upload", upload)
+        bot.matrix.joined[DIRECT].add("@bau:hs")
+        await bot.restart()
+        await bot.settle()
+    assert ["secret" in body for body in bot.matrix.bodies(DIRECT)] == [True, False]
+    assert bot.matrix.bodies(DIRECT)[1:] == [UNSENT]
+    assert await pending(bot) == 0
+    await bot.restart()
+    await bot.say("hello", room=DIRECT, direct=True)
+    assert bot.matrix.bodies(DIRECT).count(UNSENT) == 1
+
+
+async def test_d8_while_it_is_not_known_who_is_in_the_room_it_waits(bot: Bot, monkeypatch: pytest.MonkeyPatch) -> None:
+    members, unknown = bot.matrix.members, [False, False, True]
+
+    async def failing(room_id: str) -> frozenset[str]:
+        if unknown and unknown.pop(0):
+            raise MatrixError("down")
+        return await members(room_id)
+
+    monkeypatch.setattr(bot.matrix, "members", failing)
+    await bot.say("a secret", **ALONE)
+    assert bot.matrix.bodies(DIRECT) == ["answer"]
+    assert unknown == []
+
+
+async def test_what_others_may_hear_anyway_is_sent_whoever_came_in(bot: Bot) -> None:
+    bot.matrix.failures = [MatrixError("down")] * outbox.ATTEMPTS
+    await bot.say("hello")
+    bot.matrix.joined[ROOM] |= {"@bau:hs", "@ivo:hs"}
+    await bot.restart()
+    await bot.settle()
+    assert bot.matrix.bodies() == ["answer"]
