@@ -78,6 +78,7 @@ class JournalTable(Protocol):
     async def last_given(self, room_id: str, thread_root: str | None, sender: str) -> Given | None:
         """Return what the last answer to someone in a room's main timeline, or a thread, was given; None: none yet.
 
+        In a thread in which there is none it is the one to the message at its root, if that one is the asker's.
         Answers that were retracted do not count.
         """
         ...

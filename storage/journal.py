@@ -59,6 +59,10 @@ SELECT given, turn, direct AND alone FROM journal
 WHERE sender = ? AND room_id = ? AND thread_root IS ? AND given IS NOT NULL
 ORDER BY seq DESC LIMIT 1
 """
+_GIVEN_AT_ROOT = """
+SELECT given, turn, direct AND alone FROM journal
+WHERE event_id = ? AND sender = ? AND room_id = ? AND given IS NOT NULL
+"""
 _REDACTED = """
 SELECT EXISTS (
     SELECT 1 FROM journal WHERE room_id = ? AND seq > coalesce((SELECT seq FROM journal WHERE event_id = ?), 0)
@@ -181,8 +185,13 @@ class JournalRows:
         return await self._seq(before)
 
     async def last_given(self, room_id: str, thread_root: str | None, sender: str) -> Given | None:
-        """Return what the last answer to someone in a room's main timeline, or a thread, was given; None: none yet."""
+        """Return what the last answer to someone in a room's main timeline, or a thread, was given; None: none yet.
+
+        Before any in a thread that is the one to the message at its root: a story stands in the thread under it.
+        """
         row = await self._sql.row(_LAST_GIVEN, sender, room_id, thread_root)
+        if row is None and thread_root is not None:
+            row = await self._sql.row(_GIVEN_AT_ROOT, thread_root, sender, room_id)
         return None if row is None else read_given(*row)
 
     async def welcomed(self, room_id: str, since: datetime, besides: str) -> bool:

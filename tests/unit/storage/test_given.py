@@ -44,6 +44,20 @@ async def test_threads_and_the_main_timeline_are_apart(database: Database) -> No
     assert await last(database, thread="$other") is None
 
 
+async def test_in_a_thread_without_an_answer_the_one_to_its_root_counts_for_who_wrote_the_root(
+    database: Database,
+) -> None:
+    mine = await answer(database, CAT)
+    others = await answer(database, DOG, sender=build.BAU)
+    assert (await last(database, thread=mine), await last(database, thread=others)) == (CAT, None)
+    assert await last(database, build.OTHER_ROOM, mine) is None
+    await answer(database, TEA, thread_root=mine)
+    assert await last(database, thread=mine) == TEA
+    async with database.transaction() as tables:
+        await tables.journal.retract_answer(mine)
+    assert await last(database, thread=mine) == TEA
+
+
 async def test_an_answer_that_was_retracted_leaves_the_one_before(database: Database) -> None:
     await answer(database, TEA)
     redacted, unsaid = await answer(database, CAT), await answer(database, DOG)
