@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 from actors.answers import answering
 from actors.failures import sentence
+from actors.media_ports import Painter
 from actors.parts import Parts
-from actors.ports import Painter
 from actors.runtime import ActorSystem
 from actors.turns import Answered, Turn
 from memory.drawing import alt_text, checked_description, described, drawing_prompt, find_svg, second_prompt

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from actors.media_ports import Media, Painter
 from actors.metrics import NoMetrics
-from actors.ports import Embedder, Matrix, Media, Metrics, Model, Painter, ScopeIndexes, SettingsSource
+from actors.ports import Embedder, Matrix, Metrics, Model, ScopeIndexes, SettingsSource
 from actors.quotas import Quotas
 from actors.spending import Spending
 from actors.store import Store

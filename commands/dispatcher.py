@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from actors.ports import Embedder, Media, SettingsSource
+from actors.media_ports import Media
+from actors.ports import Embedder, SettingsSource
 from commands import (
     adding,
     cleaning,

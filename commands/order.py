@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from actors.actor import Address
+from actors.media_ports import Media
 from actors.messages import EffectKey
-from actors.ports import Embedder, Media, SettingsSource
+from actors.ports import Embedder, SettingsSource
 from commands.ports import Configuring, Files, System
 from memory.events import Caller, Told
 from memory.settings import MemorySettings

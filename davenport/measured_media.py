@@ -6,7 +6,7 @@ from collections.abc import Awaitable
 from time import perf_counter
 from typing import TypeVar
 
-from actors.ports import Media, Painter
+from actors.media_ports import Media, Painter
 from davenport.metrics import PrometheusMetrics
 from memory.documents import ReadDocument
 from memory.errors import DavenportError, Refused

@@ -1,4 +1,4 @@
-"""Pictures and documents as the actors ask for them (actors.ports.Media): each job in a process of its own."""
+"""Pictures and documents as the actors ask for them (actors.media_ports.Media): each job in a process of its own."""
 
 from __future__ import annotations
 

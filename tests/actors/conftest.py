@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from actors.intake import Intake
+from actors.media_ports import Media, Painter
 from actors.outbox import OutboxActor
 from actors.parts import Parts
-from actors.ports import Embedder, Media, Painter
+from actors.ports import Embedder
 from actors.room import RoomActor
 from actors.runtime import ActorSystem
 from actors.user import UserActor

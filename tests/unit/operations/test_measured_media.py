@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from actors.ports import Media, Painter
+from actors.media_ports import Media, Painter
 from davenport.measured_media import MeasuredMedia, MeasuredPainter
 from davenport.metrics import PrometheusMetrics
 from davenport.panel import Panel
