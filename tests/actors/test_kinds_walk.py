@@ -9,6 +9,7 @@ import asyncio
 import json
 import random
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
@@ -53,10 +54,12 @@ class Watched(FakeMatrix):
     def __init__(self) -> None:
         super().__init__()
         self.heard: list[tuple[frozenset[str], str]] = []
+        self.between: Callable[[], None] = lambda: None  # what happens between what is sent
 
     async def send(self, row: OutboxRow) -> str:
         self.heard.append((frozenset(self.joined[row.room_id]) - {BOT}, row.content))
         event_id = await super().send(row)
+        self.between()
         content = json.loads(row.content)
         if "url" in content:  # a file of the bot's own, which people reply to as well
             kind = MediaKind.IMAGE if "alt" in content else MediaKind.FILE
@@ -103,6 +106,9 @@ class Life:
     owners: dict[str, str | None] = field(default_factory=dict)
     events: list[Incoming] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.matrix.between = lambda: self.move() if self.dice.random() < 0.05 else None
 
     @property
     def matrix(self) -> Watched:
