@@ -150,8 +150,10 @@ class OutboxActor(Actor):
         self._metrics.send("retried")
 
     async def _said_instead(self, row: OutboxRow) -> Sequence[OutboxRow]:
+        """Return what says that a row is not sent: once for each answer, or in the line that it was to edit."""
         told = self._parts.speaker(row.room_id)("private-unsent")
-        return await rows_of(self._parts, Answer(row.room_id, row.event_id, None, told, notice=True), "overheard")
+        said = Answer(row.room_id, row.event_id, None, told, notice=True, edits=row.edits)
+        return await rows_of(self._parts, said, f"overheard {row.edits or ''}".rstrip())
 
     async def _keep_private(self, row: OutboxRow, instead: Sequence[OutboxRow]) -> None:
         """Drop a row for good, since the others hear it, and say so once for each answer."""

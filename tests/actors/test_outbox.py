@@ -246,6 +246,19 @@ async def test_d8_what_is_for_one_person_alone_is_not_sent_where_another_came_in
     assert bot.matrix.bodies(DIRECT).count(UNSENT) == 1
 
 
+async def test_d8_a_line_that_others_may_not_read_says_so_instead(bot: Bot) -> None:
+    said = Answer(ROOM, "$asked", JUNO, "thinking", notice=True)
+    [line] = await rows_of(bot.parts, said, "status")
+    [edit] = await rows_of(bot.parts, replace(said, markdown="a secret", edits=line.txn_id), "status 1")
+    bot.matrix.joined[ROOM] |= {JUNO, "@bot:hs", "@bau:hs"}
+    async with bot.store.transaction() as tables:
+        await tables.outbox.add([line, replace(edit, alone=True)])
+    await bot.system.tell(Address("outbox", ROOM), Flush())
+    await bot.settle()
+    assert bot.matrix.bodies() == ["thinking", UNSENT]
+    assert edited(bot) == [(UNSENT, {"rel_type": "m.replace", "event_id": bot.matrix.by_txn[line.txn_id]})]
+
+
 async def test_d8_while_it_is_not_known_who_is_in_the_room_it_waits(bot: Bot, monkeypatch: pytest.MonkeyPatch) -> None:
     members, unknown = bot.matrix.members, [False, False, True]
 
