@@ -27,5 +27,7 @@ def refusal(event: Incoming, meaning: Recognised, settings: KindSettings, say: S
             return say("no-audio")
         case MediaKind.VIDEO:
             return say("no-video")
+        case MediaKind.LOCATION:
+            return say("no-location")
         case _:
             return say("no-file-but-document") if settings.documents_enabled else say("no-file")

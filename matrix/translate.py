@@ -16,6 +16,7 @@ _MEDIA = {
     "m.audio": MediaKind.AUDIO,
     "m.video": MediaKind.VIDEO,
     "m.file": MediaKind.FILE,
+    "m.location": MediaKind.LOCATION,
 }
 _READ_TYPES = frozenset({"m.text", "m.emote"})
 _MESSAGES = frozenset({"m.room.message", "m.sticker"})
@@ -139,7 +140,8 @@ def _message(
 def _captioned(content: Mapping[str, Any], media: MediaKind) -> Mapping[str, Any]:
     """Return the content of a file with its caption for a body, "" where there is none.
 
-    Only a body that stands beside another `filename` is a caption; else it names the file, or describes a sticker.
+    Only a body that stands beside another `filename` is a caption; else it names the file, or describes a sticker or a
+    place.
     """
     name = content.get("filename")
     if media is not MediaKind.STICKER and isinstance(name, str) and _text(content["body"]) != name:

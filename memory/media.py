@@ -7,13 +7,14 @@ from enum import StrEnum
 
 
 class MediaKind(StrEnum):
-    """What a message holds beside or instead of text."""
+    """What a message holds beside or instead of text; a location is a place on a map, and no file."""
 
     IMAGE = "image"
     AUDIO = "audio"
     VIDEO = "video"
     FILE = "file"
     STICKER = "sticker"
+    LOCATION = "location"
 
     @property
     def shown(self) -> bool:

@@ -19,6 +19,7 @@ _NAMED = {
     MediaKind.AUDIO: "a sound or voice message",
     MediaKind.VIDEO: "a video",
     MediaKind.FILE: "a file",
+    MediaKind.LOCATION: "a place on a map",
 }
 _SO = "You do not know what is in it. Say so where it matters, and do not guess."
 
@@ -37,4 +38,4 @@ def not_shown(where: str, why: str) -> str:
 
 def not_understood(where: str, kind: MediaKind) -> str:
     """Say that a message holds what is no picture, and cannot be looked into."""
-    return f"There is {_NAMED[kind]} in {where}, which cannot be played or opened for you. {_SO}"
+    return f"There is {_NAMED[kind]} in {where}, which cannot be played, opened or shown to you. {_SO}"

@@ -331,7 +331,12 @@ async def test_a_model_that_fails_on_a_picture_says_the_sentence_of_any_failure(
 
 @pytest.mark.parametrize(
     ("kind", "text_id"),
-    [(MediaKind.AUDIO, "no-audio"), (MediaKind.VIDEO, "no-video"), (MediaKind.FILE, "no-file-but-document")],
+    [
+        (MediaKind.AUDIO, "no-audio"),
+        (MediaKind.VIDEO, "no-video"),
+        (MediaKind.LOCATION, "no-location"),
+        (MediaKind.FILE, "no-file-but-document"),
+    ],
 )
 async def test_other_files_without_words_are_named_as_not_understood(bot: Bot, kind: MediaKind, text_id: str) -> None:
     event = await send(bot, "", kind, **DIRECT)

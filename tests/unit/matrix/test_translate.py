@@ -83,7 +83,7 @@ def test_d8_which_rooms_are_closed(join_rule: str, history_visibility: str, clos
     [
         event(text("mine"), sender=ME),
         event({"msgtype": "m.notice", "body": "beep"}),
-        event({"msgtype": "m.location", "body": "somewhere", "geo_uri": "geo:1,2"}),
+        event({"msgtype": "m.key.verification.request", "body": "somebody wants to verify"}),
         event({"m.relates_to": {"rel_type": "m.annotation"}}, type="m.reaction"),
         event({"name": "x"}, type="m.room.name", state_key=""),
         event(text("a message that is state"), state_key=""),

@@ -101,6 +101,13 @@ def test_other_files_are_read_with_their_kind(msgtype: str, kind: MediaKind) -> 
     assert found({**captioned("davenport: listen"), "msgtype": msgtype}).text == "listen"
 
 
+def test_a_place_is_no_text_and_no_file() -> None:
+    content = {"msgtype": "m.location", "body": "davenport: my house", "geo_uri": "geo:51.5,0.1"}
+    incoming = found(content)
+    assert (incoming.media, incoming.text, incoming.body, incoming.addressed) == (MediaKind.LOCATION, "", "", False)
+    assert found({**content, "m.mentions": {"user_ids": [ME]}}).addressed
+
+
 def test_a_sticker_is_a_picture_whose_description_is_no_text() -> None:
     content = {"body": "davenport: a cat waves", "info": INFO, "url": "mxc://example.org/abc"}
     incoming = found(content, type="m.sticker")
@@ -140,10 +147,9 @@ def test_an_edited_caption_is_an_edit_and_holds_no_picture_of_its_own() -> None:
         event(image("cat.png"), sender=ME),
         event({}, unsigned={"redacted_because": {}}),
         event({}, type="m.sticker", unsigned={"redacted_because": {}}),
-        event({"msgtype": "m.location", "body": "here", "geo_uri": "geo:1,2"}),
         event({"msgtype": "org.example.thing", "body": "x", "filename": "y"}),
     ],
-    ids=["own", "redacted", "redacted sticker", "location", "unknown"],
+    ids=["own", "redacted", "redacted sticker", "unknown"],
 )
 def test_not_read(raw: dict[str, Any]) -> None:
     assert read(raw, VIEW) is None
