@@ -84,11 +84,12 @@ async def answering(
     recipient = None if event.kind is IncomingKind.JOINED else event.sender
     root = thread_root or event.thread_root
     answer = Answer(event.room_id, event.event_id, recipient, markdown, root, notice, quiet=quiet)
-    rows = [replace(row, alone=alone) for row in await _rows(parts, answer, files, line, label)]
+    only_for = event.sender if alone else None
+    rows = [replace(row, only_for=only_for) for row in await _rows(parts, answer, files, line, label)]
     for number, (note, room) in enumerate(notes, 1):
         if room is not None:
             own = await rows_of(parts, _as_answer(note, room, event), f"{label} private {number}".lstrip())
-            rows += [replace(row, alone=True) for row in own]
+            rows += [replace(row, only_for=note.user_id) for row in own]
     rows += more
     async with parts.store.transaction() as tables:
         await tables.outbox.add(rows)

@@ -17,7 +17,6 @@ from actors.parts import Parts
 from actors.runtime import Context
 from actors.store import Tables
 from actors.tracing import following
-from actors.turns import BOT_AND_ONE
 from memory.errors import MatrixError
 from memory.events import Answer, OutboxRow
 
@@ -132,7 +131,7 @@ class OutboxActor(Actor):
                 if attempt.retry_state.attempt_number > 1 and not await self._still_first(row):
                     return _TakenBack()
                 with attempt, following(row.event_id):
-                    if row.alone and len(await self._matrix.members(row.room_id)) > BOT_AND_ONE:
+                    if await self._is_overheard(row):
                         return _Overheard(row, await self._said_instead(row))
                     if row.attachment is not None:
                         return _Uploaded(row, await self._matrix.upload(row))
@@ -148,6 +147,10 @@ class OutboxActor(Actor):
 
     def _again(self, _state: RetryCallState) -> None:
         self._metrics.send("retried")
+
+    async def _is_overheard(self, row: OutboxRow) -> bool:
+        """Whether a row is for one person alone and others than they and the bot are there. Raises MatrixError."""
+        return row.only_for is not None and len(await self._matrix.members(row.room_id) - {row.only_for}) > 1
 
     async def _said_instead(self, row: OutboxRow) -> Sequence[OutboxRow]:
         """Return what says that a row is not sent: once for each answer, or in the line that it was to edit."""

@@ -141,8 +141,8 @@ class StoryThread:
         first = transaction_id(event.event_id, 0, _LINE)
         said = Answer(event.room_id, event.event_id, event.sender, line, event.thread_root, notice=True, edits=first)
         rows = await rows_of(self._parts, said, f"{_LINE} {label}")
-        alone = event.private and not await self.alone_no_more()
-        return [replace(row, alone=alone) for row in rows]
+        only_for = event.sender if event.private and not await self.alone_no_more() else None
+        return [replace(row, only_for=only_for) for row in rows]
 
     async def _refuse_if_taken_back(self, tables: Tables) -> None:
         entry = await tables.journal.get(self._event.event_id)

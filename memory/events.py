@@ -165,7 +165,7 @@ class OutboxRow:
     device_id: str = ""
     sent_event_id: str | None = None
     edits: str | None = None
-    alone: bool = False  # for one person alone with the bot: not sent where others are in the room by then (D8)
+    only_for: str | None = None  # who is to hear it alone: not sent where others are in the room by then (D8)
     attachment: bytes | None = None  # to be uploaded first; where it lies then goes into the content
 
 

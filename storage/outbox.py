@@ -13,11 +13,11 @@ from storage.codec import read_time, storable, time_text
 from storage.sql import Row, Sql
 
 _ADD = """
-INSERT INTO outbox (txn_id, room_id, event_id, part, content, created_at, device_id, sent_event_id, edits, alone)
+INSERT INTO outbox (txn_id, room_id, event_id, part, content, created_at, device_id, sent_event_id, edits, only_for)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (txn_id) DO NOTHING
 """
 _PENDING = """
-SELECT txn_id, room_id, event_id, part, content, created_at, device_id, sent_event_id, edits, alone FROM outbox
+SELECT txn_id, room_id, event_id, part, content, created_at, device_id, sent_event_id, edits, only_for FROM outbox
 WHERE sent_event_id IS NULL AND failure IS NULL
 """
 # What was uploaded goes in only where the row is still to be sent and still has its file: once.
@@ -140,11 +140,11 @@ def _encode(row: OutboxRow) -> tuple[str | int | None, ...]:
         row.device_id,
         row.sent_event_id,
         row.edits,
-        row.alone,
+        row.only_for,
     )
 
 
 def _decode(row: Row) -> OutboxRow:
-    txn_id, room_id, event_id, part, content, created_at, device_id, sent_event_id, edits, alone = row
+    txn_id, room_id, event_id, part, content, created_at, device_id, sent_event_id, edits, only_for = row
     at = read_time(created_at)
-    return OutboxRow(txn_id, room_id, event_id, part, content, at, device_id, sent_event_id, edits, bool(alone))
+    return OutboxRow(txn_id, room_id, event_id, part, content, at, device_id, sent_event_id, edits, only_for)

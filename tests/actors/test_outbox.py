@@ -217,25 +217,26 @@ ALONE = {"room": DIRECT, "direct": True, "alone": True}
 UNSENT = Speaker()("private-unsent")
 
 
+@pytest.mark.parametrize("left", [False, True])
 @pytest.mark.parametrize("restarted", [False, True])
 async def test_d8_what_is_for_one_person_alone_is_not_sent_where_another_came_in_before_it_was(
-    bot: Bot, monkeypatch: pytest.MonkeyPatch, *, restarted: bool
+    bot: Bot, monkeypatch: pytest.MonkeyPatch, *, restarted: bool, left: bool
 ) -> None:
-    """Between the parts of an answer, or while the homeserver could not be reached."""
+    """Between the parts of an answer, or while the homeserver could not be reached. left: its person went meanwhile."""
     bot.model.answer = lambda prompt: CODE.replace("hello", "secret")
-    upload = bot.matrix.upload
+    upload, then = bot.matrix.upload, {"@bot:hs", "@bau:hs"} | (set() if left else {JUNO})
 
     async def joining(row: OutboxRow) -> str:
         if restarted:
             raise MatrixError("down")
-        bot.matrix.joined[DIRECT].add("@bau:hs")
+        bot.matrix.joined[DIRECT] = then
         return await upload(row)
 
     monkeypatch.setattr(bot.matrix, "upload", joining)
     await bot.say("!code a secret", **ALONE)
     if restarted:
         monkeypatch.setattr(bot.matrix, "upload", upload)
-        bot.matrix.joined[DIRECT].add("@bau:hs")
+        bot.matrix.joined[DIRECT] = then
         await bot.restart()
         await bot.settle()
     assert ["secret" in body for body in bot.matrix.bodies(DIRECT)] == [True, False]
@@ -252,7 +253,7 @@ async def test_d8_a_line_that_others_may_not_read_says_so_instead(bot: Bot) -> N
     [edit] = await rows_of(bot.parts, replace(said, markdown="a secret", edits=line.txn_id), "status 1")
     bot.matrix.joined[ROOM] |= {JUNO, "@bot:hs", "@bau:hs"}
     async with bot.store.transaction() as tables:
-        await tables.outbox.add([line, replace(edit, alone=True)])
+        await tables.outbox.add([line, replace(edit, only_for=JUNO)])
     await bot.system.tell(Address("outbox", ROOM), Flush())
     await bot.settle()
     assert bot.matrix.bodies() == ["thinking", UNSENT]
