@@ -95,9 +95,9 @@ class Scenes:
     ) -> tuple[Incoming, ...]:
         """Return the events of a batch, those marked that are part of a scene, which goes on by them.
 
-        Part of it is what the person says to the bot; in a group room also what is said to nobody, since they have
-        asked for that. What mentions or answers somebody else is not, nor commands, nor what holds no text. The command
-        that ends a scene ends it here.
+        Part of it is what the person says to the bot; in a group room also what is said to nobody else, since they
+        have asked for that. What mentions or answers somebody else is not, nor commands, nor what holds no text. The
+        command that ends a scene ends it here.
         """
         if not any(map(_is_message, events)) or not await tables.scenes.any():
             return tuple(events)
@@ -126,7 +126,7 @@ class _Reading:
         place = (event.room_id, event.thread_root, event.sender)
         if place not in self._open:
             self._open[place] = await self._is_open(place)
-        if not self._open[place]:
+        if not self._open[place] or await self._answers_another(event):
             return False
         meaning = self._parts.dispatcher.recognise(event.text, meant=True)
         if meaning is None or meaning.turn is TurnKind.VERSE:
@@ -135,6 +135,12 @@ class _Reading:
             self._open[place] = False
             self._going_on.pop(place, None)
         return meaning is None
+
+    async def _answers_another(self, event: Incoming) -> bool:
+        """Whether a message that is not expressly for the bot is a reply to anything but a word of the bot's own."""
+        if event.reply_to is None or event.addressed or event.direct:
+            return False
+        return await self._tables.outbox.answers(event.reply_to, event.room_id) is None
 
     async def end(self) -> None:
         """Let those scenes go on in which something was said."""
@@ -180,5 +186,5 @@ def _may_be_said_in_one(event: Incoming, late: Collection[str]) -> bool:
     """
     if not _is_message(event) or blank(event.text):
         return False
-    to_nobody = not event.for_others and event.reply_to is None and event.event_id not in late
-    return event.addressed or event.direct or to_nobody
+    to_nobody_else = not event.for_others and event.event_id not in late
+    return event.addressed or event.direct or to_nobody_else

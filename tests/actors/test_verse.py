@@ -288,6 +288,15 @@ async def test_what_is_for_others_or_holds_no_text_is_no_part_of_a_scene_and_is_
     assert len(stage.matrix.sent) == 1
 
 
+async def test_a_reply_to_a_word_of_the_bots_own_is_part_of_the_scene_without_a_mention(stage: Bot) -> None:
+    await overheard(stage, "!verse on")
+    await overheard(stage, "I draw my sword")
+    said = stage.matrix.sent[-1][1]
+    event = await overheard(stage, "I wait for your answer", reply_to=said)
+    assert await kind_of(stage, event) is TurnKind.VERSE
+    assert stage.matrix.sent[-1][2]["answers"] == event.event_id
+
+
 async def test_a_message_that_came_before_the_bot_had_begun_the_scene_is_no_part_of_it(stage: Bot) -> None:
     on = stage.message("!verse on", addressed=False)
     meanwhile = stage.message("I draw my sword", addressed=False)
