@@ -62,20 +62,22 @@ class Drawer:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
 
-    async def draw(self, description: str, room_id: str) -> Drawn:
+    async def draw(self, description: str, room_id: str, alt: str = "") -> Drawn:
         """Draw what a description says, at most 2,000 characters. The day's budget is checked before each model call.
 
-        An SVG that is refused, or cut off, is asked for once more with the reason. Raises NotDrawn.
+        alt: the alternative text of one that says nothing of itself; "": the description. An SVG that is refused, or
+        cut off, is asked for once more with the reason. Raises NotDrawn.
         """
         usage: list[Usage] = []
         try:
             wanted = checked_description(description)
             painter = self._parts.painter
-            return await (self._sketched(wanted, usage) if painter is None else self._painted(wanted, painter))
+            drawn = await (self._sketched(wanted, usage) if painter is None else self._painted(wanted, painter))
         except ModelError as error:
             raise NotDrawn(error, (*usage, *error.usage)) from error
         except (Refused, MediaFailed) as error:
             raise NotDrawn(error, usage) from error
+        return drawn if drawn.alt else replace(drawn, alt=described(alt or description))
 
     async def _painted(self, description: str, painter: Painter) -> Drawn:
         painted = await painter.paint(description)
@@ -83,19 +85,19 @@ class Drawer:
             picture = await self._parts.media.picture(painted)
         except Refused as error:  # no file of the person's, so no word to them about one
             raise PaintingFailed(f"what the painter sent cannot be used ({error.text_id})") from error
-        return Drawn(picture, described(description))
+        return Drawn(picture, "")
 
     async def _sketched(self, description: str, usage: list[Usage]) -> Drawn:
         first = await self._asked(drawing_prompt(description), usage)
         try:
-            return await self._rasterised(first, description, usage)
+            return await self._rasterised(first, usage)
         except Refused as refusal:
             if refusal.text_id == "draw-nothing":  # it did not try: it says why it will not, or cannot
                 raise
             log.info("a drawing is asked for once more: %s", refusal)
             reason = Speaker(prefix=self._parts.dispatcher.prefix).refusal(refusal)
         second = await self._asked(second_prompt(description, first.text, reason), usage)
-        return await self._rasterised(second, description, usage)
+        return await self._rasterised(second, usage)
 
     async def _asked(self, prompt: Prompt, usage: list[Usage]) -> Reply:
         await self._parts.spending.check(self._parts.store, self._parts.clock.today())
@@ -103,11 +105,11 @@ class Drawer:
         usage += reply.usage
         return reply
 
-    async def _rasterised(self, reply: Reply, description: str, usage: Iterable[Usage]) -> Drawn:
+    async def _rasterised(self, reply: Reply, usage: Iterable[Usage]) -> Drawn:
         svg = find_svg(reply.text)
         if svg is None:
             raise Refused("draw-nothing")
-        return Drawn(await self._parts.media.rasterise(svg), alt_text(svg, description), tuple(usage))
+        return Drawn(await self._parts.media.rasterise(svg), alt_text(svg, ""), tuple(usage))
 
 
 class DrawRunner:

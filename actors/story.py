@@ -185,7 +185,8 @@ class _Telling:
             if not self._settings.draw_enabled:  # since the story was planned
                 raise NotDrawn(Refused("draw-off"))
             async with self._turn.typing:
-                drawn = await self._drawer.draw(drawing_of(plan, step.part), self._event.room_id)
+                shown = plan.parts[step.part - 1].picture  # in the story's language, unlike what is said around it
+                drawn = await self._drawer.draw(drawing_of(plan, step.part), self._event.room_id, alt=shown)
         except NotDrawn as failure:
             log.warning("no picture %d for %s: %s", step.picture, self._event.event_id, failure)
             await self._thread.step(step.call, {"drawn": False}, line=line, usage=failure.usage)

@@ -22,6 +22,7 @@ from tests.actors.conftest import BAU, ROOM, Bot, until
 from tests.actors.telling import (
     ASKED,
     LINES,
+    PLAN,
     THREAD,
     as_teller,
     cut,
@@ -57,6 +58,23 @@ async def test_a_story_is_told_in_a_thread_and_a_line_says_how_far_it_is(teller:
     assert await spent(teller) == [("story", 6)]
     line = teller.matrix.sent[0][2]
     assert (line["thread"], line["answers"], line["notice"]) == (None, event.event_id, True)
+
+
+async def test_a_picture_that_says_nothing_of_itself_is_described_by_the_plan_alone(teller: Bot) -> None:
+    """What the painter is told besides stands in English around it, whatever language the story is in."""
+    asked: list[str] = []
+
+    class Painter:
+        async def paint(self, description: str) -> bytes:
+            asked.append(description)
+            return b"as painted"
+
+    teller.painter = Painter()
+    await teller.restart()
+    await teller.say(ASKED)
+    shown = [part.picture for part in PLAN.parts if part.picture]
+    assert [str(content["alt"]) for _, _, content in teller.matrix.sent if content.get("alt")] == shown
+    assert all(picture in said and said != picture for picture, said in zip(shown, asked, strict=True))
 
 
 async def test_the_model_is_given_the_request_the_plan_and_what_was_told(teller: Bot) -> None:
