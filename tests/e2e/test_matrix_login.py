@@ -120,7 +120,7 @@ async def test_outage_is_waited_out(tmp_path: Path, caplog: pytest.LogCaptureFix
             while not any("trying on" in record.message for record in caplog.records):  # noqa: ASYNC110 - no event to wait for
                 await asyncio.sleep(0.01)
         await homeserver.start()
-        await bot.journal.until(lambda: bot.journal.batches > batches)
+        await bot.journal.until(lambda: bot.journal.batches > batches, seconds=90)  # pauses between tries grow
         await bot.stop()
     said = [record.message for record in caplog.records if record.name == "matrix.backoff"]
     assert len(said) == 2, "one line when the outage begins, one when it ends"
