@@ -32,6 +32,7 @@ from actors.wordless import speaks
 from memory.errors import Stopping
 from memory.events import Incoming, IncomingKind, JournalEntry, JournalState, Recognised
 from memory.types import Exchange, ScopeKind, TurnKind
+from memory.window import Window
 
 log = logging.getLogger(__name__)
 
@@ -170,7 +171,7 @@ class RoomActor(DocumentOwner):
                     kind=kind,
                     said=job.meaning.text,
                     persona=self.parts.settings.persona(self._persona),
-                    window=await self.context.system.ask(self.context.address, OpenWindow(event.thread_root, members)),
+                    window=await self._window(event, kind, members),
                     members=members,
                     typing=self._typing,
                 )
@@ -184,6 +185,12 @@ class RoomActor(DocumentOwner):
                 return _Done(event.event_id)
         self.parts.metrics.turn(kind, "failed" if answered is None else "answered")
         return _Done(event.event_id, answered)
+
+    async def _window(self, event: Incoming, kind: TurnKind, members: frozenset[str]) -> Window:
+        """Return the window that a turn begins with; one that takes nothing from it does not even trim it (D14)."""
+        if not kind.remembers:
+            return Window()
+        return await self.context.system.ask(self.context.address, OpenWindow(event.thread_root, members))
 
     async def _command(self, entry: JournalEntry, command: object) -> _Done:
         persona = self.parts.settings.persona(self._persona).name

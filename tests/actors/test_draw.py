@@ -278,6 +278,17 @@ async def test_what_was_drawn_is_in_no_conversation_window_not_even_after_a_rest
     assert "hello" in str(bot.model.prompts[-1])
 
 
+async def test_d14_a_drawing_does_not_trim_the_conversation_window(bot: Bot, media: FakeMedia) -> None:
+    """Else the window would begin elsewhere than one that is read from the journal, where no drawing is a turn."""
+    bot.model.answer = lambda prompt: SVG
+    for minute, text in ((0, "the first of all"), (17, "the second of all"), (61, ASKED), (63, "the third of all")):
+        bot.clock.set(START + timedelta(minutes=minute))
+        await bot.say(text)
+    shown = str(bot.model.prompts[-1].messages)
+    assert "the third of all" in shown
+    assert "the second of all" not in shown, "46 minutes old when the window was trimmed"
+
+
 @pytest.mark.parametrize("answer", [SVG, "I cannot draw that."])
 async def test_only_journal_outbox_and_usage_change(bot: Bot, media: FakeMedia, answer: str) -> None:
     await bot.say("!memories add Has a cat named Mochi")
