@@ -16,6 +16,7 @@ from typing import Annotated, Literal
 import typer
 
 from davenport import logs
+from davenport.asking import asked
 from davenport.control_client import ask
 from davenport.pages import example_config
 from davenport.reload import Reloader
@@ -101,7 +102,7 @@ def init(
 
     given = {"matrix.homeserver": homeserver, "matrix.user_id": user_id, "llm.provider": provider}
     with _faults_end_in_1():
-        asyncio.run(setup.init(setup.Request(config, given, None if defaults else _asked, typer.echo, force)))
+        asyncio.run(setup.init(setup.Request(config, given, None if defaults else asked, typer.echo, force)))
 
 
 @app.command()
@@ -144,16 +145,6 @@ def inspect_memory(
     with _faults_end_in_1():
         for line in report(load(config).storage.data_dir, owner, as_json=as_json):
             typer.echo(line)
-
-
-def _asked(question: str, *, default: str | None = None, hidden: bool = False) -> str:
-    # The event loop waits for the answer, so its own way of taking Ctrl-C would come only after it.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        answer: str = typer.prompt(question, default=default, hide_input=hidden, show_default=bool(default))
-    finally:
-        signal.signal(signal.SIGINT, before)
-    return answer.strip()
 
 
 @contextmanager

@@ -283,13 +283,37 @@ async def test_the_first_ctrl_c_at_a_prompt_ends_init_and_nothing_is_written(tmp
     await terminal.answer("Address of the homeserver", "http://127.0.0.1:9")
     await terminal.until(lambda: "User id of the bot" in terminal.shown)
     process.send_signal(signal.SIGINT)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(SECONDS):
         assert await process.wait() == 1, terminal.shown
     os.close(theirs)
     asyncio.get_running_loop().remove_reader(ours)
     os.close(ours)
     assert "Traceback" not in terminal.shown
     assert not config.exists()
+
+
+PRESSED_BEFORE_THE_READ = """
+import ctypes, functools, signal
+from davenport.asking import asked
+pressed = ctypes.CFUNCTYPE(ctypes.c_int)(functools.partial(ctypes.CDLL(None)["raise"], signal.SIGINT))
+hook = ctypes.c_void_p.in_dll(ctypes.pythonapi, "PyOS_InputHook")  # called where the read is about to block
+hook.value = ctypes.cast(pressed, ctypes.c_void_p).value
+asked("Question")
+"""
+
+
+async def test_a_ctrl_c_just_before_a_prompt_reads_is_not_lost() -> None:
+    ours, theirs = pty.openpty()
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", PRESSED_BEFORE_THE_READ), stdin=theirs, stdout=theirs, stderr=theirs
+    )
+    os.close(theirs)
+    terminal = Terminal(ours)
+    async with asyncio.timeout(SECONDS):
+        assert await process.wait() == 1, terminal.shown
+    asyncio.get_running_loop().remove_reader(ours)
+    os.close(ours)
+    assert terminal.shown.strip().endswith("Abort"), terminal.shown
 
 
 async def test_check_names_one_fault_a_line_and_ends_in_1(
