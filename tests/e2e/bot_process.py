@@ -1,20 +1,20 @@
 """The bot as a process of its own with a clock read from a file, killed by SIGKILL at a named point.
 
-    python -m tests.e2e.bot_process CONFIG CLOCKFILE [POINT]
-
-The points wrap the ports, so that the bot itself knows nothing of them.
+The points wrap the ports, so that the bot itself knows nothing of them. The processes are forked from one that has
+imported the bot and done nothing else: importing it takes seconds, and these tests start it often.
 """
 
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import date, datetime
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
@@ -157,5 +157,17 @@ async def main(config: Path, clock: Path, point: str | None) -> None:
         await bot.run(stop)
 
 
-if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else None))
+def run(config: Path, clock: Path, point: str | None, log: Path) -> None:
+    with log.open("ab") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    asyncio.run(main(config, clock, point))
+
+
+def start(config: Path, clock: Path, point: str | None, log: Path) -> ForkServerProcess:
+    """Start the bot; what it writes goes to the end of `log`."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+    process = context.Process(target=run, args=(config, clock, point, log), daemon=True)
+    process.start()
+    return process

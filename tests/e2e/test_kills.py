@@ -6,11 +6,11 @@ import asyncio
 import random
 import signal
 import sqlite3
-import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ import pytest
 from davenport.homeserver import Homeserver
 from matrix.person import Person
 from storage import Database
+from tests.e2e import bot_process
 from tests.e2e.bot_process import POINTS
 from tests.e2e.conftest import NewUser, People
 from tests.e2e.people import PASSWORD, texts
@@ -61,7 +62,7 @@ class Process:
     """The bot as a process over one data folder."""
 
     folder: Path
-    running: asyncio.subprocess.Process | None = None
+    running: ForkServerProcess | None = None
 
     def prepare(self, config: str) -> None:
         self.folder.mkdir()
@@ -70,28 +71,28 @@ class Process:
 
     async def start(self, point: str | None = None) -> None:
         (self.folder / "ready").unlink(missing_ok=True)
-        arguments = [self.folder / "config.toml", self.folder / "clock", *([point] if point else [])]
-        with (self.folder / "log").open("ab") as log:
-            self.running = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "tests.e2e.bot_process", *map(str, arguments), stdout=log, stderr=log
-            )
+        files = (self.folder / "config.toml", self.folder / "clock", self.folder / "log")
+        self.running = await asyncio.to_thread(bot_process.start, files[0], files[1], point, files[2])
 
     async def dies(self, seconds: float = 40) -> None:
-        assert self.running is not None
-        async with asyncio.timeout(seconds):
-            assert await self.running.wait() == -signal.SIGKILL, (self.folder / "log").read_text()[-3000:]
+        assert await self._ended(seconds) == -signal.SIGKILL, (self.folder / "log").read_text()[-3000:]
 
     async def kill(self) -> None:
         assert self.running is not None
         self.running.kill()
-        await self.running.wait()
+        await self._ended(10)
 
     async def stop(self) -> None:
         assert self.running is not None
         await until((self.folder / "ready").exists)  # its signal handlers are in place
         self.running.terminate()
-        async with asyncio.timeout(10):
-            assert await self.running.wait() == 0
+        assert await self._ended(10) == 0
+
+    async def _ended(self, seconds: float) -> int | None:
+        """Wait for the end and return the exit code; None: it runs on."""
+        assert self.running is not None
+        await asyncio.to_thread(self.running.join, seconds)
+        return self.running.exitcode
 
     def set_clock(self, moment: datetime) -> None:
         draft = self.folder / "clock.new"
@@ -140,7 +141,7 @@ async def scene(
     try:
         yield Scene(process, juno, bot_id, await meet(juno, bot=bot_id, encrypted=encrypted))
     finally:
-        if process.running is not None and process.running.returncode is None:
+        if process.running is not None and process.running.exitcode is None:
             await process.kill()
 
 

@@ -87,5 +87,5 @@ async def test_killed_when_journalled_when_answered_and_when_sent_it_is_still_sa
             assert texts(juno, room, bot_id) == [said.body, answer.body]
             assert said.encrypted is encrypted
         finally:
-            if process.running is not None and process.running.returncode is None:
+            if process.running is not None and process.running.exitcode is None:
                 await process.kill()
