@@ -45,14 +45,15 @@ T = TypeVar("T")
 class Seen:
     """What there was to look at.
 
-    images: at most one. notes: for the model. told: for the person, where a picture was not shown; line: the same where
-    it is said under an answer too, since the file is at fault.
+    images: at most one, that of the event `event_id`. notes: for the model. told: for the person, where a picture was
+    not shown; line: the same where it is said under an answer too, since the file is at fault.
     """
 
     images: tuple[Image, ...] = ()
     notes: tuple[str, ...] = ()
     told: str = ""
     line: str = ""
+    event_id: str = ""
 
     def under(self, notices: Confirmation) -> Confirmation:
         """Return what stands under the answer besides, with the word on the file before it."""
@@ -157,7 +158,7 @@ class Looking:
         if await self._keeps_silent(file.sender, event):
             return self._not_for_here(event)
         picture = await self._parts.media.picture(file.data)
-        return Seen(images=(Image(picture.media_type, picture.data),))
+        return Seen(images=(Image(picture.media_type, picture.data),), event_id=place.event_id)
 
     async def _keeps_silent(self, sender: str, event: Incoming) -> bool:
         """Whether a picture is somebody else's who wants nothing of what they say used."""

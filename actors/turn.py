@@ -21,13 +21,14 @@ from actors.metrics import timed
 from actors.parts import Parts
 from actors.runtime import ActorSystem
 from actors.searching import Search
+from actors.store import Tables
 from actors.tools import TOOLS, Toolbox
 from actors.turns import Answered, Turn
 from memory import decay
 from memory.contents import Contents, choose
 from memory.documents import Chunk
-from memory.errors import ModelError
-from memory.events import JournalState
+from memory.errors import DavenportError, ModelError
+from memory.events import Incoming, JournalState
 from memory.model import Prompt, Reply, Usage
 from memory.prompt import build_prompt
 from memory.settings import MemorySettings
@@ -53,6 +54,10 @@ class _Prepared:
         """What of it `!why` tells."""
         chunks = tuple(chunk.id for chunk in self.chunks)
         return replace(self.contents.given, chunks=chunks, picture=bool(self.seen.images))
+
+
+class _GivenDeleted(DavenportError):
+    """The picture that the model was shown, or a part of a document, was deleted while it answered."""
 
 
 class TurnRunner:
@@ -101,7 +106,13 @@ class TurnRunner:
             told = sentence(self._parts.speaker(event.room_id), error)
             await self._fail(turn, told, error.usage, toolbox.notices)
             return None
-        return await self._answer(turn, reply, prepared.given, seen.under(toolbox.notices))
+        try:
+            return await self._answer(turn, reply, prepared, seen.under(toolbox.notices))
+        except _GivenDeleted:
+            log.info("no answer to %s: what it was given was deleted meanwhile", event.event_id)
+            told = self._parts.speaker(event.room_id)("given-deleted")
+            await self._fail(turn, told, reply.usage, toolbox.notices)
+            return None
 
     async def _prepare(self, turn: Turn, settings: MemorySettings, now: datetime) -> _Prepared:
         event = turn.entry.incoming
@@ -146,7 +157,8 @@ class TurnRunner:
             silent = await tables.users.silent(others)
         return without_authors(window, silent) if silent else window
 
-    async def _answer(self, turn: Turn, reply: Reply, given: Given, notices: Confirmation) -> Answered:
+    async def _answer(self, turn: Turn, reply: Reply, prepared: _Prepared, notices: Confirmation) -> Answered:
+        """Store the answer. Raises _GivenDeleted, and then nothing is stored."""
         event = turn.entry.incoming
         now = self._parts.clock.now()
         files = await code_files(self._parts, turn, reply)
@@ -161,7 +173,8 @@ class TurnRunner:
                 private=notices.privately(event.sender),
                 alone=event.private,
             ) as tables:
-                await tables.journal.answered(event.event_id, reply.text, JournalState.ANSWERED, now, given)
+                await _refuse_if_deleted(tables, event, prepared)
+                await tables.journal.answered(event.event_id, reply.text, JournalState.ANSWERED, now, prepared.given)
                 recorded = await self._parts.spending.of_reply(tables, event, reply.usage, now)
             self._parts.spending.committed(recorded)
         entry = replace(
@@ -191,3 +204,13 @@ class TurnRunner:
             await tables.journal.finish(event.event_id, JournalState.FAILED)
             recorded = await self._parts.spending.of_reply(tables, event, usage, self._parts.clock.now())
         self._parts.spending.committed(recorded)
+
+
+async def _refuse_if_deleted(tables: Tables, event: Incoming, prepared: _Prepared) -> None:
+    """Refuse an answer from what is there no more: a redaction is never answered around. Raises _GivenDeleted."""
+    ids = prepared.given.chunks
+    if ids and len(await tables.documents.chunks(ids)) < len(ids):
+        raise _GivenDeleted
+    picture = prepared.seen.event_id
+    if picture and await tables.journal.redacted(event.room_id, picture, event.event_id):
+        raise _GivenDeleted

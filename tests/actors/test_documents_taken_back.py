@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from index.builtin import BuiltinEmbedder
-from memory.events import Incoming, IncomingKind
+from memory.events import Incoming, IncomingKind, JournalState
 from tests.actors.breaking import Breakage
 from tests.actors.conftest import BAU, JUNO, ROOM, Bot, until
 from tests.actors.document_room import (
@@ -177,3 +178,46 @@ async def test_an_event_of_the_same_id_in_another_room_keeps_its_document(bot: B
     assert counts(bot) == (1, 3, 3)
     await bot.say(ABOUT_THE_PRINTER, room="!two:hs")
     assert texts_given(bot) == [CHUNKS[0]]
+
+
+@pytest.mark.parametrize("deleted", ["redaction", "command"])
+async def test_an_answer_under_way_that_was_given_a_part_of_it_is_not_sent(bot: Bot, deleted: str) -> None:
+    """What was deleted is not answered from any more; what the answer cost stays counted, and nothing is learned."""
+    file = send_file(bot)
+    await add(bot, file)
+    gate = bot.model.gates["Gutenberg"] = asyncio.Event()
+    event = bot.message(ABOUT_THE_PRINTER)
+    await bot.deliver(event)
+    await until(lambda: "Gutenberg" in bot.model.replying)
+    if deleted == "redaction":
+        await redact_only(bot, file)
+    else:
+        bot.matrix.admins.add(BAU)
+        await bot.deliver(bot.message("!documents del 1", BAU))
+        await until(lambda: counts(bot)[0] == 0)
+    gate.set()
+    await bot.settle()
+    assert answer_to(bot, event) == bot.parts.speaker(ROOM)("given-deleted")
+    async with bot.store.transaction() as tables:
+        entry = await tables.journal.get(event.event_id)
+        spent = await tables.journal._sql.rows("SELECT purpose FROM usage WHERE event_id = ?", event.event_id)
+    assert entry is not None
+    assert (entry.state, entry.answer) == (JournalState.FAILED, None)
+    assert len(spent) == 1
+    assert bot.model.requests == []
+
+
+async def test_an_answer_under_way_that_was_given_parts_of_another_goes_out(bot: Bot) -> None:
+    await add(bot, send_file(bot))
+    other = send_file(bot, "Something about quite another thing.")
+    await add(bot, other)
+    bot.settings.of_kinds = replace(bot.settings.of_kinds, documents_in_prompt=1)
+    gate = bot.model.gates["Gutenberg"] = asyncio.Event()
+    event = bot.message(ABOUT_THE_PRINTER)
+    await bot.deliver(event)
+    await until(lambda: "Gutenberg" in bot.model.replying)
+    await redact_only(bot, other)
+    gate.set()
+    await bot.settle()
+    assert texts_given(bot) == [CHUNKS[0]]
+    assert answer_to(bot, event) == "answer"

@@ -523,3 +523,34 @@ async def test_d2_a_restart_in_the_middle_shows_the_picture_again_and_counts_no_
     assert shown(bot) == (SHOWN,)
     assert bot.matrix.fetched == [event.event_id, event.event_id]
     assert bot.matrix.bodies()[-1] == "answer"
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["journalled", "from before the bot"])
+async def test_an_answer_about_a_picture_that_was_redacted_meanwhile_is_not_sent(bot: Bot, known: bool) -> None:
+    picture = (await send(bot, "look", sender=BAU, **OVERHEARD)).event_id
+    if not known:
+        bot.matrix.files[(ROOM, "$old")] = bot.matrix.files.pop((ROOM, picture))
+        picture = "$old"
+    gate = bot.model.gates["what"] = asyncio.Event()
+    event = bot.message("what is this?", reply_to=picture)
+    await bot.deliver(event)
+    await until(lambda: "what" in bot.model.replying)
+    assert shown(bot) == (SHOWN,)
+    taken = redaction(bot, picture)
+    await bot.deliver(taken)  # type: ignore[arg-type]
+    gate.set()
+    await bot.settle()
+    assert bot.matrix.bodies() == [bot.parts.speaker(ROOM)("given-deleted")]
+    assert await state(bot, event) is JournalState.FAILED
+    assert bot.model.requests == []
+
+
+async def test_an_answer_about_another_picture_goes_out(bot: Bot) -> None:
+    picture, other = [(await send(bot, "look", sender=BAU, **OVERHEARD)).event_id for _ in range(2)]
+    gate = bot.model.gates["what"] = asyncio.Event()
+    await bot.deliver(bot.message("what is this?", reply_to=picture))
+    await until(lambda: "what" in bot.model.replying)
+    await bot.deliver(redaction(bot, other))  # type: ignore[arg-type]
+    gate.set()
+    await bot.settle()
+    assert bot.matrix.bodies() == ["answer"]
