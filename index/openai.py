@@ -6,12 +6,10 @@ Over aiohttp, which the bot depends on by name already; httpx2 is here only beca
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import json
 import logging
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
 import aiohttp
 import numpy as np
@@ -19,6 +17,7 @@ from numpy.typing import NDArray
 
 from index.settings import EmbeddingSettings
 from memory.errors import EmbeddingError
+from memory.loopback import on_loopback
 
 MAX_CHARACTERS = 2000  # of one text, as for the built-in model
 MAX_BATCH = 64  # texts in one request; servers allow from 128 (Voyage) to 2,048 (OpenAI)
@@ -132,7 +131,7 @@ class OpenAiEmbedder:
         return aiohttp.ClientSession(
             headers={"Authorization": f"Bearer {key}"} if key else {},
             timeout=aiohttp.ClientTimeout(total=None),  # one limit for all batches: see embed
-            trust_env=not _on_loopback(self._url),  # a proxy could not reach this machine's loopback
+            trust_env=not on_loopback(self._url),  # a proxy could not reach this machine's loopback
         )
 
 
@@ -169,11 +168,3 @@ def _rows(answer: object, count: int) -> Vectors:
         raise EmbeddingError("the embeddings server sent vectors without a finite length")
     unit: Vectors = (rows / lengths).astype(np.float32)
     return unit
-
-
-def _on_loopback(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -7,7 +7,6 @@ no sampling or thinking parameters are sent, since models differ in which of the
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -16,7 +15,6 @@ from functools import partial
 from typing import TypeVar
 
 import anthropic
-import httpx2
 from anthropic import Omit, omit
 from anthropic.types import (
     JSONOutputFormatParam,
@@ -40,6 +38,7 @@ from llm.stream import Spent, whole
 from llm.wire import assistant_turn, messages_of, system_of, text_of, tool_result, tools_of, usage_of
 from memory.cleanup import CleanupAnswer, CleanupGroup
 from memory.errors import ModelAnswerInvalid, ModelError, ModelKeyMissing, ModelRequestRefused
+from memory.loopback import on_loopback
 from memory.model import Prompt, Reply, ToolCall, ToolResult, ToolSpec, Usage
 from memory.story import StoryPlan, StoryRequest
 from memory.types import Extraction, ExtractionRequest
@@ -273,7 +272,7 @@ def _client(settings: LlmSettings, idle_seconds: float) -> anthropic.AsyncAnthro
     logging.getLogger("anthropic").setLevel(logging.WARNING)
     timeout = anthropic.Timeout(idle_seconds, connect=CONNECT_SECONDS, pool=settings.timeout_seconds)
     # A proxy from the environment could not reach a server on this machine's loopback.
-    local = anthropic.DefaultAsyncHttpxClient(trust_env=False) if _on_loopback(settings.base_url) else None
+    local = anthropic.DefaultAsyncHttpxClient(trust_env=False) if on_loopback(settings.base_url) else None
     return anthropic.AsyncAnthropic(
         api_key=settings.api_key.get_secret_value(),
         base_url=settings.base_url,
@@ -281,14 +280,6 @@ def _client(settings: LlmSettings, idle_seconds: float) -> anthropic.AsyncAnthro
         timeout=timeout,
         http_client=local,
     )
-
-
-def _on_loopback(base_url: str) -> bool:
-    host = httpx2.URL(base_url).host
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _check_size(prompt: Prompt) -> None:

@@ -8,15 +8,14 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
-import ipaddress
 import json
 from typing import Any
-from urllib.parse import urlsplit
 
 import aiohttp
 
 from media.settings import OPENAI, PainterSettings
 from memory.errors import PaintingFailed, Refused
+from memory.loopback import on_loopback
 
 MAX_ANSWER_BYTES = 20_000_000
 MAX_ERROR_BYTES = 65_536
@@ -108,7 +107,7 @@ class OpenAiPainter:
             connector=aiohttp.TCPConnector(force_close=True),  # a stale one would fail a try that cannot be repeated
             headers={"Authorization": f"Bearer {key}"} if key else {},
             timeout=aiohttp.ClientTimeout(total=None),  # one limit for all: see paint
-            trust_env=not _on_loopback(self._url),  # a proxy could not reach this machine's loopback
+            trust_env=not on_loopback(self._url),  # a proxy could not reach this machine's loopback
         )
 
 
@@ -146,11 +145,3 @@ def _code(body: bytes) -> str:
         return str(json.loads(body)["error"]["code"])
     except (ValueError, TypeError, LookupError, RecursionError):
         return ""
-
-
-def _on_loopback(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
