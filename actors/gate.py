@@ -12,10 +12,10 @@ from actors.parts import Parts
 from actors.ports import QuotaKind
 from actors.quotas import Over
 from actors.runtime import ActorSystem
+from actors.story_thread import line_said
 from actors.wordless import refusal
 from memory.events import JournalEntry, JournalState, Recognised
 from memory.settings import KindSettings
-from memory.story import PLAN_CALL
 from memory.types import TurnKind
 from texts.catalogue import Speaker
 
@@ -37,34 +37,35 @@ class Gate:
         """Count a try, or refuse it: then it is answered at most once for each wait, and teaches nothing.
 
         So is a file without words that nothing can be made of. Admins (`matrix.admins`) have no quota and do not
-        count. `limits.enforce` off: what is over is only logged.
+        count. `limits.enforce` off: what is over is only logged. A story that was begun before a restart goes on, and
+        ends in its thread where stories are off by now: its line must not stand for ever.
         """
         event, settings = entry.incoming, self._parts.settings
+        begun = await self._is_begun(entry, meaning)
         off = _switched_off(meaning.turn, settings.kinds(event.room_id))
-        if off is not None and not await self._is_being_told(entry, meaning):
+        if off is not None and not begun:
             await self._answer(entry, meaning, self._parts.speaker(event.room_id)(off))
             return False
-        if not await self._within_quota(entry, meaning):
+        if not await self._within_quota(entry, meaning, begun=begun):
             return False
         told = refusal(event, meaning, settings.kinds(event.room_id), self._parts.speaker(event.room_id))
         if told is not None:
             await self._answer(entry, meaning, told)
         return told is None
 
-    async def _is_being_told(self, entry: JournalEntry, meaning: Recognised) -> bool:
-        """Whether a story was begun before a restart: it then ends in its thread, which says why (actors/story.py)."""
+    async def _is_begun(self, entry: JournalEntry, meaning: Recognised) -> bool:
         if meaning.turn is not TurnKind.STORY:
             return False
         async with self._parts.store.transaction() as tables:
-            return await tables.effects.recorded(entry.incoming.event_id, PLAN_CALL) is not None
+            return await line_said(tables, entry.incoming.event_id)
 
-    async def _within_quota(self, entry: JournalEntry, meaning: Recognised) -> bool:
+    async def _within_quota(self, entry: JournalEntry, meaning: Recognised, *, begun: bool) -> bool:
         event, settings = entry.incoming, self._parts.settings
         if settings.admin(event.sender):
             return True
         name = meaning.name or (meaning.turn.value if meaning.turn is not None else "")
         over = self._parts.quotas.take(self._parts.dispatcher.limit(name), entry, self._parts.clock.now())
-        if over is None:
+        if over is None or begun:
             return True
         enforced = settings.enforces_limits()
         self._parts.metrics.quota(over.command, over.kind, enforced=enforced)

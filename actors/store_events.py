@@ -162,6 +162,10 @@ class OutboxTable(Protocol):
         """Return the row of a room that is to be sent next, with its attachment; None: there is none."""
         ...
 
+    async def known(self, txn_id: str) -> bool:
+        """Whether there is a row of this transaction id, sent or not."""
+        ...
+
     async def event_of(self, txn_id: str) -> str | None:
         """Return the event that a row became, None where it was not sent."""
         ...

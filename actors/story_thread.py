@@ -28,6 +28,11 @@ _LINE = "status"  # labels of transaction ids
 _PURPOSE = "story"
 
 
+async def line_said(tables: Tables, event_id: str) -> bool:
+    """Whether a story was begun: its line is said, or about to be."""
+    return await tables.outbox.known(transaction_id(event_id, 0, _LINE))
+
+
 class TakenBack(DavenportError):
     """The story goes no further: its command, or something said of it, was redacted."""
 

@@ -74,6 +74,10 @@ class OutboxRows:
         row = await self._sql.row(f"{_PENDING} AND room_id = ? ORDER BY seq LIMIT 1", room_id)
         return None if row is None else replace(_decode(row), attachment=await self._files.of(row[0]))
 
+    async def known(self, txn_id: str) -> bool:
+        """Whether there is a row of this transaction id, sent or not."""
+        return await self._sql.row("SELECT 1 FROM outbox WHERE txn_id = ?", txn_id) is not None
+
     async def event_of(self, txn_id: str) -> str | None:
         """Return the event that a row became, None where it was not sent."""
         row = await self._sql.row("SELECT sent_event_id FROM outbox WHERE txn_id = ?", txn_id)

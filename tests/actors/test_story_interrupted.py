@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from memory.events import Incoming, IncomingKind, JournalState
 from memory.model import Reply, Usage
+from memory.quota import CommandQuota, Quota
+from memory.settings import KindSettings
 from tests.actors.breaking import Breakage
 from tests.actors.conftest import BAU, JUNO, ROOM, Bot, until
 from tests.actors.telling import (
@@ -18,6 +21,7 @@ from tests.actors.telling import (
     LINES,
     PLAN,
     THREAD,
+    all_is_out,
     as_teller,
     cut,
     entry_of,
@@ -26,6 +30,7 @@ from tests.actors.telling import (
     lines,
     part_of,
     rows_of,
+    say,
     spent,
     telling,
     thread,
@@ -243,3 +248,50 @@ async def test_a_cut_part_ends_the_story_after_a_restart_as_well(teller: Bot) ->
     assert thread(teller, event) == [*THREAD[:2], "### The hill\n\nText 2, and then"]
     assert teller.matrix.bodies()[-2] == cut(2, "story-cut-length")
     assert len(teller.model.prompts) == 3
+
+
+# --- settings are others after a restart ------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["planning", "telling"])
+async def begun(request: pytest.FixtureRequest, teller: Bot) -> tuple[Incoming, Incoming]:
+    """Two stories that are being planned, or whose second part is being written."""
+    teller.settings.enforce = False
+    events = teller.message(ASKED), teller.message(ASKED)
+    if request.param == "planning":
+        teller.model.plan_gate = asyncio.Event()
+        await teller.deliver(*events)
+        await until(lambda: len(teller.model.story_requests) == len(events))
+        await all_is_out(teller)
+        teller.model.plan_gate = None
+    else:
+        _, go = holding(teller, 2)
+        await teller.deliver(*events)
+        await until(lambda: len(teller.matrix.uploads) == len(events))
+        go.set()
+    teller.settings.enforce = True
+    return events
+
+
+@pytest.mark.parametrize("whose", ["user", "room"])
+async def test_a_story_that_was_let_in_is_told_to_its_end_whatever_the_quota_is_now(
+    teller: Bot, begun: tuple[Incoming, Incoming], whose: str
+) -> None:
+    teller.settings.quotas = {"story": CommandQuota(**{whose: Quota(1, timedelta(minutes=10))})}
+    await teller.restart()
+    await teller.settle()
+    assert [thread(teller, event) for event in begun] == [THREAD, THREAD]
+    assert teller.matrix.bodies()[-1] == LINES[-1]
+    await teller.say(ASKED)
+    assert "Please try again in 10 minutes" in teller.matrix.bodies()[-1], "the next one is not let in"
+
+
+async def test_where_stories_were_switched_off_its_line_says_so(teller: Bot, begun: tuple[Incoming, Incoming]) -> None:
+    teller.settings.of_kinds = KindSettings(story_enabled=False)
+    await teller.restart()
+    await teller.settle()
+    for event in begun:
+        of_it = [content for _, _, content in teller.matrix.sent if content["answers"] == event.event_id]
+        assert "m.relates_to" in of_it[-1], "the last word is an edit of the line"
+        assert str(of_it[-1]["body"]).endswith(say("story-off"))
+        assert (await entry_of(teller, event)).state in {JournalState.FAILED, JournalState.LEARNED}
