@@ -62,7 +62,7 @@ class Drawer:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
 
-    async def draw(self, description: str, room_id: str, alt: str = "") -> Drawn:
+    async def draw(self, description: str, alt: str = "") -> Drawn:
         """Draw what a description says, at most 2,000 characters. The day's budget is checked before each model call.
 
         alt: the alternative text of one that says nothing of itself; "": the description. An SVG that is refused, or
@@ -125,7 +125,7 @@ class DrawRunner:
         event = turn.entry.incoming
         try:
             async with turn.typing:
-                drawn = await self._drawer.draw(turn.said, event.room_id)
+                drawn = await self._drawer.draw(turn.said)
         except NotDrawn as failure:
             log.warning("no drawing for %s: %s", event.event_id, failure)
             await self._fail(turn, failure)

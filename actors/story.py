@@ -186,7 +186,7 @@ class _Telling:
                 raise NotDrawn(Refused("draw-off"))
             async with self._turn.typing:
                 shown = plan.parts[step.part - 1].picture  # in the story's language, unlike what is said around it
-                drawn = await self._drawer.draw(drawing_of(plan, step.part), self._event.room_id, alt=shown)
+                drawn = await self._drawer.draw(drawing_of(plan, step.part), alt=shown)
         except NotDrawn as failure:
             log.warning("no picture %d for %s: %s", step.picture, self._event.event_id, failure)
             await self._thread.step(step.call, {"drawn": False}, line=line, usage=failure.usage)

@@ -14,7 +14,7 @@ from storage.effects import EffectRows
 from storage.entries import COLUMNS, decode, decode_all, encode, encode_waiting, write_recall
 from storage.given import NOTHING_GIVEN, read_given, write_given
 from storage.rooms import RoomRows
-from storage.sql import Sql, Value
+from storage.sql import Row, Sql, Value
 
 _SELECT = f"SELECT {COLUMNS} FROM journal"
 _INSERT = """
@@ -204,11 +204,8 @@ class JournalRows:
 
     async def answered_apart(self, event_id: str, turn: TurnKind, at: datetime) -> None:
         """Note that a turn which uses no memories was answered: it is in no window and teaches nothing."""
-        await self._update(
-            event_id,
-            "turn = ?, given = ?, answered_at = ?, state = 'learned'",
-            *(turn.value, write_given(NOTHING_GIVEN), time_text(at)),
-        )
+        values = (turn.value, write_given(NOTHING_GIVEN), time_text(at))
+        await self._update(event_id, "turn = ?, given = ?, answered_at = ?, state = 'learned'", *values)
 
     async def record_recall(self, event_id: str, recall: Recall) -> None:
         """Note what this turn's search found (D2)."""
@@ -282,19 +279,18 @@ class JournalRows:
         await self._sql.many(_INSERT_WAITING, [encode_waiting(event, at) for event in batch.undecryptable])
 
     async def _seq(self, event_id: str) -> int:
-        row = await self._sql.row("SELECT seq FROM journal WHERE event_id = ?", event_id)
-        if row is None:
-            raise StorageError(f"event {event_id} is not in the journal")
-        return int(row[0])
+        return _found(await self._sql.row("SELECT seq FROM journal WHERE event_id = ?", event_id), event_id)
 
     async def _update(self, event_id: str, assignments: str, *values: Value) -> None:
-        row = await self._sql.row(
-            f"UPDATE journal SET {assignments} WHERE event_id = ? RETURNING seq",
-            *values,
-            event_id,
-        )
-        if row is None:
-            raise StorageError(f"event {event_id} is not in the journal")
+        statement = f"UPDATE journal SET {assignments} WHERE event_id = ? RETURNING seq"
+        _found(await self._sql.row(statement, *values, event_id), event_id)
+
+
+def _found(row: Row | None, event_id: str) -> int:
+    """Return the journal number in the row of an event; there has to be one."""
+    if row is None:
+        raise StorageError(f"event {event_id} is not in the journal")
+    return int(row[0])
 
 
 def _only(**columns: str | None) -> tuple[str, list[str]]:
