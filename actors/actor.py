@@ -42,10 +42,11 @@ class Actor:
 
 @dataclass(slots=True)
 class Envelope:
-    """A message on its way to an actor; `answer`: what its asker waits for."""
+    """A message on its way to an actor; `answer`: what its asker waits for, on account of the event `event_id`."""
 
     message: object
     answer: asyncio.Future[Any] | None = None
+    event_id: str | None = None
 
     @property
     def abandoned(self) -> bool:

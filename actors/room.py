@@ -36,6 +36,8 @@ from memory.window import Window
 
 log = logging.getLogger(__name__)
 
+_TRIES = 2  # of an event whose work makes this actor fail, which may be a passing fault; all others wait meanwhile
+
 
 @dataclass(frozen=True, slots=True)
 class _Done:
@@ -117,6 +119,9 @@ class RoomActor(DocumentOwner):
             await self._retract(entry)
         elif entry.state is JournalState.ANSWERED:
             await self._tell_over(entry, exchange_of(entry))
+        elif entry.state is JournalState.RECEIVED and self.context.failures_on(event.event_id) >= _TRIES:
+            log.error("event %s makes the room fail and is not tried again", event.event_id)
+            await self._refuse(entry)
         elif entry.state is JournalState.RECEIVED:
             await self._queue(entry)
 
@@ -194,7 +199,13 @@ class RoomActor(DocumentOwner):
 
     async def _command(self, entry: JournalEntry, command: object) -> _Done:
         persona = self.parts.settings.persona(self._persona).name
-        await self._commands.run(entry.incoming, command, persona)
+        try:
+            await self._commands.run(entry.incoming, command, persona)
+        except Stopping:
+            raise  # as with a turn
+        except Exception:
+            log.exception("the command of %s cannot be answered", entry.incoming.event_id)
+            await self._apologise(entry)
         return _Done(entry.incoming.event_id)
 
     async def _apologise(self, entry: JournalEntry) -> None:

@@ -18,11 +18,13 @@ from typing import Any, cast
 from actors.actor import Actor, Address, Envelope, Work
 from actors.messages import R, Request
 from actors.outstanding import Outstanding
+from actors.tracing import followed
 from memory.errors import ActorFailed, Refused, Stopping
 
 log = logging.getLogger(__name__)
 
 RELOADS, RELOAD_SECONDS = 3, 60.0  # so many failures within so long, and an actor is not reloaded by itself
+_REMEMBERED = 100  # last failures of an actor whose events are known
 
 
 Factories = Mapping[str, Callable[["Context"], Actor]]
@@ -39,6 +41,7 @@ class Context:
         self.stopped = False
         self.busy = False
         self.failures: deque[float] = deque(maxlen=RELOADS)
+        self._failed_on: deque[str] = deque(maxlen=_REMEMBERED)
         self.tasks: set[asyncio.Task[None]] = set()
         self.actor: Actor | None = None
         # A context of its own: an actor outlives the event whose work first needed it (actors/tracing.py).
@@ -54,6 +57,10 @@ class Context:
         self.tasks.add(task)
         task.add_done_callback(lambda done: self._task_done(done, work))
         return task
+
+    def failures_on(self, event_id: str) -> int:
+        """Return how often what was asked on account of an event has made this actor fail, as far as remembered."""
+        return self._failed_on.count(event_id)
 
     async def put(self, envelope: Envelope) -> None:
         """Queue an envelope; waits while the mailbox is full (runtime only)."""
@@ -110,6 +117,8 @@ class Context:
         except Exception as error:  # supervision: whatever a handler raises ends here
             log.error("%s failed on %s", self.address, type(envelope.message).__name__, exc_info=error)
             loaded = self.actor is not None
+            if loaded and envelope.event_id is not None:
+                self._failed_on.append(envelope.event_id)
             self._restart()
             envelope.fail(ActorFailed(f"{self.address} failed: {type(error).__name__}"))
             if loaded:
@@ -189,7 +198,7 @@ class ActorSystem:
     async def ask(self, address: Address, request: Request[R]) -> R:
         """Send a request and return its answer. Raises Refused, ActorFailed or Stopping."""
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        await self._deliver(address, Envelope(request, answer))
+        await self._deliver(address, Envelope(request, answer, followed()))
         return cast("R", await answer)
 
     def loaded(self, kind: str) -> tuple[Address, ...]:
