@@ -83,7 +83,9 @@ class Reader:
             return None if view.room_id in self._client.made else arrival(raw, view)
         if (txn_id := echoed_txn(raw, me)) is not None:
             return Echo(txn_id, event_id, view.room_id)
-        if sender == me or self.ignores(sender) or is_redacted(raw):
+        # What anybody deletes is deleted, though they be a bot that is not listened to, or people in this one's name.
+        unheard = (sender == me or self.ignores(sender)) and raw["type"] != "m.room.redaction"
+        if unheard or is_redacted(raw):
             return None
         if raw["type"] != "m.room.encrypted":
             return read(raw, view)

@@ -37,15 +37,15 @@ class RoomView:
 
 
 def read(raw: Mapping[str, Any], room: RoomView) -> Incoming | None:
-    """Return a message, file, edit or redaction of someone else; None for anything that is no concern of the bot.
+    """Return a message, file or edit of someone else, or a redaction; None for what is no concern of the bot.
 
     Raises one of MALFORMED when fields are missing or of the wrong type.
     """
-    if raw["sender"] == room.me.user_id or "state_key" in raw or is_redacted(raw):
+    if "state_key" in raw or is_redacted(raw):
         return None
     if raw["type"] == "m.room.redaction":
         return _redaction(raw, room)
-    if raw["type"] not in _MESSAGES:
+    if raw["sender"] == room.me.user_id or raw["type"] not in _MESSAGES:
         return None
     content = _mapping(raw["content"])
     relation = _mapping(content.get("m.relates_to") or {})
