@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
-from typing import Protocol
-
-from pydantic import SecretStr
 
 from actors.outbox import OutboxActor
 from actors.parts import Parts
@@ -25,40 +20,23 @@ from davenport.bot import Bot
 from davenport.clock import SystemClock
 from davenport.day import DayTurn, Keeping
 from davenport.in_force import InForce
-from davenport.measured_media import MeasuredMedia, MeasuredPainter
-from davenport.metrics import MeasuredEmbedder, MeasuredModel, PrometheusMetrics
+from davenport.metrics import MeasuredModel, PrometheusMetrics
 from davenport.overrides import ChatSettings
 from davenport.panel import Panel
 from davenport.reload import Reloader
 from davenport.schedule import scheduled
+from davenport.services import Services, opened_services, password_of
 from davenport.settings import Settings
 from davenport.settings_source import ConfiguredSettings
 from davenport.stored import StoredForMatrix
-from index.embedders import build_embedder
 from index.faiss_index import FaissIndexes
-from llm.client import Admit, AnthropicModel
-from llm.offline.brain import OfflineServer
-from llm.offline.usage import PromptCache
-from llm.settings import OFFLINE, LlmSettings
-from llm.stream import Spent
-from matrix.account import Account
-from matrix.client import Client
+from llm.client import AnthropicModel
 from matrix.cross_signing import CrossSigner
-from matrix.direct_rooms import DirectRooms
 from matrix.gateway import Gateway
-from matrix.sender import Sender
-from media.jobs import MediaJobs
-from media.painter import build_painter
 from memory.types import Clock
 from storage import Database
 
-log = logging.getLogger(__name__)
-
 CROSS_SIGNING_SEEDS = "cross-signing.json"
-
-
-class _Closable(Protocol):
-    async def aclose(self) -> None: ...
 
 
 @asynccontextmanager
@@ -83,72 +61,66 @@ async def opened(
         panel, metrics = Panel(settings, store, clock), PrometheusMetrics()
         await stack.enter_async_context(control.serving(settings.storage.data_dir, panel))
         http = await stack.enter_async_context(web.serving(panel, metrics))
-        client = panel.client = await stack.enter_async_context(_client(settings, StoredForMatrix(store)))
-        direct = DirectRooms(client)
-        sender = Sender(client, StoredForMatrix(store), direct)
-        spending = Spending(settings.llm.budget())
-
-        async def admit() -> None:
-            await spending.check(store, clock.now().date())
-
-        opening = _model(settings.llm.client(), clock, admit, spending.ended)
-        model = panel.model = await stack.enter_async_context(opening)
-        embedder = panel.embedder = build_embedder(settings.embeddings.client())
-        painter = build_painter(settings.draw.painter())
-        _close_after(stack, embedder, painter)
-        source = ConfiguredSettings(settings, embedder_threshold=embedder.match_threshold if embedder else None)
-        system = panel.system = ActorSystem(
-            {}, most=settings.limits.loaded_actors, idle_seconds=settings.limits.idle_minutes * 60
-        )
-        measured = MeasuredEmbedder(embedder, metrics) if embedder else None
-        media = MeasuredMedia(MediaJobs(), metrics)
-        prefix = settings.matrix.command_prefix
+        services = await opened_services(stack, panel, metrics)
+        source = ConfiguredSettings(settings, embedder_threshold=services.match_threshold)
+        limits = settings.limits
+        system = panel.system = ActorSystem({}, most=limits.loaded_actors, idle_seconds=limits.idle_minutes * 60)
         dispatcher = CommandDispatcher(
-            system, source, prefix=prefix, config=chat, embedder=measured, files=sender, media=media
+            system,
+            source,
+            prefix=settings.matrix.command_prefix,
+            config=chat,
+            embedder=services.embedder,
+            files=services.sender,
+            media=services.media,
         )
-        parts = decorate(
-            Parts(
-                store=store,
-                indexes=FaissIndexes(settings.limits.index_mb * 1_000_000),
-                embedder=measured,
-                model=MeasuredModel(model, metrics),
-                matrix=sender,
-                settings=source,
-                dispatcher=dispatcher,
-                clock=clock,
-                media=media,
-                chunk_indexes=FaissIndexes(settings.limits.index_mb * 1_000_000),
-                metrics=metrics,
-                spending=spending,
-                painter=MeasuredPainter(painter, metrics) if painter else None,
-            )
-        )
+        parts = decorate(_parts(services, panel, source, dispatcher, metrics))
         system.factories = _factories(parts)
         stack.push_async_callback(system.close)
         day = await stack.enter_async_context(_housekeeping(parts, system, panel, settings))
-        gateway = panel.gateway = _gateway(client, store, direct, settings)
-        in_force.follow(_follower(panel, source, dispatcher, gateway, day, model, parts.spending))
+        gateway = panel.gateway = _gateway(services, panel)
+        in_force.follow(_follower(panel, source, dispatcher, gateway, day, services.model, parts.spending))
         bot = Bot(parts, system, gateway, day, panel, metrics)
         bot.http = http
         yield bot
 
 
-def _gateway(client: Client, store: Database, direct: DirectRooms, settings: Settings) -> Gateway:
-    return Gateway(
-        client,
-        StoredForMatrix(store),
-        CrossSigner(client, settings.storage.data_dir / CROSS_SIGNING_SEEDS, _password(settings)),
-        direct=direct,
-        ignore_users=settings.matrix.ignore_users,
-        display_name=settings.matrix.display_name,
+def _parts(
+    services: Services,
+    panel: Panel,
+    source: ConfiguredSettings,
+    dispatcher: CommandDispatcher,
+    metrics: PrometheusMetrics,
+) -> Parts:
+    index_bytes = panel.settings.limits.index_mb * 1_000_000
+    return Parts(
+        store=panel.store,
+        indexes=FaissIndexes(index_bytes),
+        embedder=services.embedder,
+        model=MeasuredModel(services.model, metrics),
+        matrix=services.sender,
+        settings=source,
+        dispatcher=dispatcher,
+        clock=panel.clock,
+        media=services.media,
+        chunk_indexes=FaissIndexes(index_bytes),
+        metrics=metrics,
+        spending=services.spending,
+        painter=services.painter,
     )
 
 
-def _close_after(stack: AsyncExitStack, *parts: _Closable | None) -> None:
-    """Have parts with connections of their own, where they are there, closed at the end."""
-    for part in parts:
-        if part is not None:
-            stack.push_async_callback(part.aclose)
+def _gateway(services: Services, panel: Panel) -> Gateway:
+    settings = panel.settings
+    seeds = settings.storage.data_dir / CROSS_SIGNING_SEEDS
+    return Gateway(
+        services.client,
+        StoredForMatrix(panel.store),
+        CrossSigner(services.client, seeds, password_of(settings)),
+        direct=services.direct,
+        ignore_users=settings.matrix.ignore_users,
+        display_name=settings.matrix.display_name,
+    )
 
 
 async def _set_in_chat(in_force: InForce, store: Database) -> ChatSettings:
@@ -220,49 +192,3 @@ def _follower(
         spending.use(settings.llm.budget())
 
     return use
-
-
-@asynccontextmanager
-async def _client(settings: Settings, stored: StoredForMatrix) -> AsyncIterator[Client]:
-    matrix = settings.matrix
-    account = Account(
-        stored,
-        homeserver=matrix.homeserver,
-        user=matrix.user_id,
-        password=_password(settings),
-        data_dir=settings.storage.data_dir,
-    )
-    client = await account.connect()
-    try:
-        yield client
-    finally:
-        await client.close()
-
-
-@asynccontextmanager
-async def _model(settings: LlmSettings, clock: Clock, admit: Admit, spent: Spent) -> AsyncIterator[AnthropicModel]:
-    """Open the model client; with provider "offline" also the server it talks to."""
-    async with AsyncExitStack() as stack:
-        if settings.provider == OFFLINE:
-            server = await stack.enter_async_context(OfflineServer(PromptCache(clock.now)))
-            settings = replace(settings, base_url=server.base_url, api_key=SecretStr(OFFLINE))
-            log.warning("llm.provider is %r: answers come from simple rules, not from a language model", OFFLINE)
-        elif not settings.api_key.get_secret_value():
-            log.warning(
-                "no key for the language model at %s: set llm.api_key in the settings file or ANTHROPIC_API_KEY; "
-                "any text will do for a server that wants none",
-                settings.base_url,
-            )
-        else:
-            log.info(
-                "the language model at %s: %s answers, %s finds what to remember",
-                *(settings.base_url, settings.assistant_model, settings.extraction_model),
-            )
-        model = AnthropicModel(settings, admit=admit, spent=spent)
-        stack.push_async_callback(model.aclose)
-        yield model
-
-
-def _password(settings: Settings) -> str | None:
-    password = settings.matrix.password
-    return None if password is None else password.get_secret_value()

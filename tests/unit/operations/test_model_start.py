@@ -11,8 +11,8 @@ import pytest
 from pydantic import SecretStr
 
 from davenport.clock import SystemClock
+from davenport.services import opened_model
 from davenport.settings_load import load
-from davenport.wiring import _model
 from llm.settings import LlmSettings
 
 CONFIGURING = Path(__file__).parents[3] / "docs/configuring.md"
@@ -23,8 +23,8 @@ async def said(settings: LlmSettings, caplog: pytest.LogCaptureFixture) -> list[
     async def admit() -> None:
         raise AssertionError("nothing is asked at the start")
 
-    caplog.set_level(logging.INFO, "davenport.wiring")
-    async with _model(settings, SystemClock(), admit, lambda usage: None):
+    caplog.set_level(logging.INFO, "davenport.services")
+    async with opened_model(settings, SystemClock(), admit, lambda usage: None):
         return [f"{record.levelname} {record.getMessage()}" for record in caplog.records]
 
 
