@@ -24,6 +24,8 @@ log = logging.getLogger(__name__)
 
 # Synapse recognises a repeated transaction id for 24 hours and only from the same device; past that, look first.
 TRUSTED_FOR = timedelta(hours=20)
+# A homeserver that is tried takes words: a file that it still does not take after so long holds up its room no longer.
+FILES_WAIT = timedelta(hours=1)
 ATTEMPTS = 8
 _backoff = wait_exponential_jitter(multiplier=0.5, max=60.0)
 
@@ -54,11 +56,12 @@ class _Overheard:
 
 @dataclass(frozen=True, slots=True)
 class _Refused:
-    """The homeserver will not have this row (`permanent`), or could not be reached for now."""
+    """The homeserver will not have this row (`permanent`; `instead` says so there), or could not be reached for now."""
 
     row: OutboxRow
     reason: str
     permanent: bool
+    instead: Sequence[OutboxRow] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +108,9 @@ class OutboxActor(Actor):
             case _TakenBack():
                 self._sending = False
                 await self._next()
-            case _Refused(row, reason, permanent):
+            case _Refused():
                 self._sending = False
-                await self._give_up(row, reason, permanent=permanent)
+                await self._give_up(message)
             case _:
                 await super().handle(message)
 
@@ -137,7 +140,7 @@ class OutboxActor(Actor):
                         return _Uploaded(row, await self._matrix.upload(row))
                     return _Taken(row, await self._matrix.send(row))
         except MatrixError as error:
-            return _Refused(row, str(error), error.permanent)
+            return await self._refused(row, error)
         raise AssertionError("retrying ends with a result or an error")
 
     async def _still_first(self, row: OutboxRow) -> bool:
@@ -158,6 +161,22 @@ class OutboxActor(Actor):
         said = Answer(row.room_id, row.event_id, None, told, notice=True, edits=row.edits)
         return await rows_of(self._parts, said, f"overheard {row.edits or ''}".rstrip())
 
+    async def _refused(self, row: OutboxRow, error: MatrixError) -> _Refused:
+        if row.attachment is None:
+            return _Refused(row, str(error), error.permanent)
+        permanent = error.permanent or self._clock.now() - row.created_at > FILES_WAIT
+        return _Refused(row, str(error), permanent, await self._said_of_file(row) if permanent else ())
+
+    async def _said_of_file(self, row: OutboxRow) -> Sequence[OutboxRow]:
+        """Return what says that a file is not sent: once for each answer, where it was to go."""
+        told = self._parts.speaker(row.room_id)("file-unsent")
+        said = Answer(row.room_id, row.event_id, None, told, notice=True)
+        async with self._store.transaction() as tables:
+            entry = await tables.journal.get(row.event_id)
+        if entry is not None and entry.incoming.room_id == row.room_id:
+            said = replace(said, recipient=entry.incoming.sender, thread_root=entry.incoming.thread_root)
+        return await rows_of(self._parts, said, f"unsent {row.room_id}")
+
     async def _keep_private(self, row: OutboxRow, instead: Sequence[OutboxRow]) -> None:
         """Drop a row for good, since the others hear it, and say so once for each answer."""
         self._metrics.send("refused")
@@ -171,9 +190,10 @@ class OutboxActor(Actor):
         """Whether the homeserver may have forgotten this transaction id."""
         return row.device_id != self._matrix.device_id or self._clock.now() - row.created_at > TRUSTED_FOR
 
-    async def _give_up(self, row: OutboxRow, reason: str, *, permanent: bool) -> None:
+    async def _give_up(self, refused: _Refused) -> None:
         """Drop a row that will never be taken and go on; keep one that may be, for the next Flush."""
-        if not permanent:
+        row, reason = refused.row, refused.reason
+        if not refused.permanent:
             self._metrics.send("kept")
             log.warning("reply to %s is still unsent and kept: %s", row.event_id, reason)
             return
@@ -181,6 +201,7 @@ class OutboxActor(Actor):
         log.error("reply to %s will never be sent: %s", row.event_id, reason)
         async with self._store.transaction() as tables:
             await tables.outbox.failed(row.txn_id, reason)
+            await tables.outbox.add(refused.instead)
         await self._next()
 
 

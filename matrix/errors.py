@@ -24,8 +24,10 @@ class Rejected(MatrixError):
         self.status = status
         self.body = body
         self.errcode = str(body.get("errcode") or "")
-        # Without a code it is not the homeserver that speaks, but a proxy in front of it.
-        decided = bool(self.errcode) and status < HTTPStatus.INTERNAL_SERVER_ERROR
+        # Without a code it is not the homeserver that speaks, but a proxy in front of it: what is too large for that
+        # never gets through either, and a row that is tried for ever holds up its room.
+        coded = bool(self.errcode) or status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+        decided = coded and status < HTTPStatus.INTERNAL_SERVER_ERROR
         permanent = decided and status not in _PASSING
         super().__init__(
             f"{action}: {status} {self.errcode}".rstrip(),

@@ -53,6 +53,55 @@ async def test_what_will_never_be_taken_is_dropped_and_the_next_row_goes_on(bot:
 
 
 CODE = "```python\n" + "print('hello')\n" * 40 + "```"
+NO_FILE = Speaker()("file-unsent")
+
+
+def without_uploads(bot: Bot, monkeypatch: pytest.MonkeyPatch, *, permanent: bool) -> None:
+    """Let the homeserver take no file, but all else."""
+
+    async def refused(row: OutboxRow) -> str:
+        raise MatrixError("no file", permanent=permanent)
+
+    monkeypatch.setattr(bot.matrix, "upload", refused)
+
+
+async def test_of_a_file_that_will_never_be_taken_it_is_said(bot: Bot, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_uploads(bot, monkeypatch, permanent=True)
+    bot.model.answer = lambda prompt: f"{CODE}\n\n{CODE}"
+    await bot.say("!code hello", thread_root="$root")
+    words, told = (content for _, _, content in bot.matrix.sent)
+    assert "hello" in str(words["body"])
+    assert (told["body"], told["answers"], told["thread"]) == (NO_FILE, "$e1", "$root"), "once for all files of it"
+    assert told["notice"]
+    await bot.say("and now?")
+    assert [content["answers"] for _, _, content in bot.matrix.sent][2:] == ["$e2"]
+    assert await pending(bot) == 0
+
+
+async def test_a_file_that_cannot_be_sent_for_an_hour_holds_up_its_room_no_longer(
+    bot: Bot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where a proxy in front of the homeserver cuts off what is too long for it."""
+    without_uploads(bot, monkeypatch, permanent=False)
+    bot.model.answer = lambda prompt: CODE
+    await bot.say("!code hello")
+    assert await pending(bot) == 1
+    bot.clock.advance(timedelta(minutes=59))
+    await bot.deliver()
+    await bot.settle()
+    assert await pending(bot) == 1
+    bot.clock.advance(timedelta(minutes=2))
+    await bot.say("and now?")
+    assert bot.matrix.bodies()[1:] == [CODE, NO_FILE]
+    assert await pending(bot) == 0
+
+
+async def test_of_a_private_file_it_is_said_where_it_was_to_go(bot: Bot, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_uploads(bot, monkeypatch, permanent=True)
+    await bot.say("!memories add Has a cat")
+    await bot.say("!memories export")
+    assert bot.matrix.bodies(bot.matrix.direct[JUNO])[-1] == NO_FILE
+    assert NO_FILE not in bot.matrix.bodies(ROOM)
 
 
 @pytest.mark.parametrize(("failing", "shown"), [("words", 0), ("upload", 1), ("file", 1)])

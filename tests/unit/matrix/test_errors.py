@@ -17,6 +17,7 @@ from memory.errors import MatrixError
         (403, "M_FORBIDDEN", True),
         (404, "M_NOT_FOUND", True),
         (413, "M_TOO_LARGE", True),
+        (413, "", True),
         (429, "M_LIMIT_EXCEEDED", False),
         (408, "", False),
         (500, "M_UNKNOWN", False),
