@@ -251,3 +251,21 @@ def test_openai_needs_a_model() -> None:
 )
 async def test_d7_a_key_or_address_that_cannot_be_sent(make: Make, wrong: dict[str, Any]) -> None:
     assert KEY not in await failure(make(**wrong))
+
+
+async def test_a_server_on_this_machine_is_asked_past_any_proxy(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    proxied(monkeypatch, "http://127.0.0.1:9")
+    assert (await make().embed([TEXT])).shape == (1, NATIVE)
+
+
+async def test_any_other_server_is_asked_by_way_of_the_proxy(
+    make: Make, server: EmbeddingsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxied(monkeypatch, server.base_url.removesuffix("/v1"))
+    assert (await make(base_url="http://embeddings.invalid/v1").embed([TEXT])).shape == (1, NATIVE)
+
+
+def proxied(monkeypatch: pytest.MonkeyPatch, proxy: str) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("http_proxy", proxy)

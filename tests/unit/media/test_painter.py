@@ -193,3 +193,21 @@ async def test_only_openai_has_a_painter(server: ImagesServer) -> None:
     painter = build_painter(server.settings())
     assert painter is not None
     await painter.aclose()
+
+
+async def test_a_server_on_this_machine_is_asked_past_any_proxy(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    proxied(monkeypatch, "http://127.0.0.1:9")
+    assert await make().paint(DESCRIPTION) == PICTURE
+
+
+async def test_any_other_server_is_asked_by_way_of_the_proxy(
+    make: Make, server: ImagesServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxied(monkeypatch, server.base_url.removesuffix("/v1"))
+    assert await make(base_url="http://images.invalid/v1").paint(DESCRIPTION) == PICTURE
+
+
+def proxied(monkeypatch: pytest.MonkeyPatch, proxy: str) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("http_proxy", proxy)
