@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-import warnings
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-
-from bs4 import BeautifulSoup
-from bs4.element import NavigableString, PageElement, PreformattedString, Tag
-from bs4.exceptions import ParserRejectedMarkup
+from html import unescape
+from html.parser import HTMLParser
 
 from memory.errors import Refused
 
@@ -20,6 +18,13 @@ _UNSEEN = frozenset(
         *("object", "embed", "canvas", "audio", "video", "select", "datalist"),
     }
 )
+_EMPTY = frozenset(
+    {
+        *("area", "base", "basefont", "bgsound", "br", "col", "command", "embed", "frame", "hr", "image", "img"),
+        *("input", "isindex", "keygen", "link", "menuitem", "meta", "nextid", "param", "source", "spacer", "track"),
+        "wbr",
+    }
+)  # no end tag follows
 _HIDDEN_STYLE = re.compile(
     r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|opacity\s*:\s*0(?:\.0*)?\s*(?:;|!|$)"
     r"|font-size\s*:\s*0(?:\.0*)?[a-z%]*\s*(?:;|!|$))",
@@ -38,34 +43,114 @@ _BLOCKS = frozenset(
 )
 
 
+MOST_TAGS = 400_000  # ten for each line of the longest document that is taken
+_UNFINISHED = re.compile("<[a-zA-Z/!?]")
+
+Attributes = Mapping[str, str | None]
+
+
 def read(text: str) -> tuple[str, str]:
     """Return a page's title, "" where it has none, and what is to be seen of it as Markdown.
 
-    Raises Refused where it cannot be read as HTML.
+    Raises Refused where it cannot be read as HTML, or has so many tags that reading them would take long.
     """
-    page = _parsed(text)
-    title = page.find("title") or page.find("h1")
-    return ("" if title is None else title.get_text(" ")), _Writer().written(page)
+    if text.count("<") > MOST_TAGS:
+        raise Refused("file-too-costly")
+    page = _Page()
+    try:
+        page.feed(text)
+        page.end()
+    except (
+        AssertionError,
+        ValueError,
+    ):  # of a declaration that is none, and a character of more digits than Python reads
+        raise Refused("document-damaged") from None
+    return page.title(), page.writer.written()
 
 
-def _parsed(text: str) -> BeautifulSoup:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # guesses of what else the file could be
-        try:
-            return BeautifulSoup(text, "html.parser")
-        except (ParserRejectedMarkup, AssertionError):
-            raise Refused("document-damaged") from None
+class _Page(HTMLParser):
+    """Hands on what is shown of a page, in one pass: no tree of it is built, which takes long of pages made for that.
+
+    open: the names of the tags whose end is to come; counted: how many of each name these are. hidden: how many were
+    open when the one came that is not shown, with all in it. titles: what is said in the first title, and in the first
+    h1; in_title: which of these is being said, and how many were open before it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.writer = _Writer()
+        self._open: list[str] = []
+        self._counted: Counter[str] = Counter()
+        self._hidden: int | None = None
+        self._titles: dict[str, list[str]] = {}
+        self._in_title: tuple[str, int] | None = None
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Begin what a tag begins."""
+        attributes = dict(attrs)
+        shown = self._hidden is None and _shown(tag, attributes)
+        if shown:
+            self.writer.enter(tag, attributes)
+        if tag in _EMPTY:
+            if shown:
+                self.writer.leave(tag)
+            return
+        if self._hidden is None and tag in {"title", "h1"} and tag not in self._titles and self._in_title is None:
+            self._titles[tag] = []
+            self._in_title = tag, len(self._open)
+        if self._hidden is None and not shown:
+            self._hidden = len(self._open)
+        self._open.append(tag)
+        self._counted[tag] += 1
+
+    def handle_endtag(self, tag: str) -> None:
+        """End the innermost element of that name and all that is open in it; an end without a beginning is none."""
+        if self._counted[tag]:
+            while self._close() != tag:
+                pass
+
+    def handle_data(self, data: str) -> None:
+        """Take words that may be seen, and those of a title."""
+        if self._in_title is not None and self._hidden in {None, self._in_title[1]}:
+            self._titles[self._in_title[0]].append(data)
+        if self._hidden is None:
+            self.writer.say(data)
+
+    def end(self) -> None:
+        """End the page. A tag or comment that the file breaks off in is not seen, as browsers have it.
+
+        HTMLParser.close would look for the end of each that begins after it in all the rest of the file.
+        """
+        if self.cdata_elem is None and not _UNFINISHED.match(self.rawdata):
+            self.handle_data(unescape(self.rawdata))
+        while self._open:
+            self._close()
+
+    def title(self) -> str:
+        """Return what is said in the title, else in the first heading, else ""."""
+        found = self._titles.get("title", self._titles.get("h1", []))
+        return " ".join(found)
+
+    def _close(self) -> str:
+        tag = self._open.pop()
+        self._counted[tag] -= 1
+        if self._in_title is not None and self._in_title[1] == len(self._open):
+            self._in_title = None
+        if self._hidden is None:
+            self.writer.leave(tag)
+        elif self._hidden == len(self._open):
+            self._hidden = None
+        return tag
 
 
-def _shown(tag: Tag) -> bool:
-    style = tag.get("style")
-    hidden = tag.has_attr("hidden") or (isinstance(style, str) and _HIDDEN_STYLE.search(style))
-    return tag.name not in _UNSEEN and not hidden
+def _shown(tag: str, attributes: Attributes) -> bool:
+    hidden = "hidden" in attributes or _HIDDEN_STYLE.search(attributes.get("style") or "")
+    return tag not in _UNSEEN and not hidden
 
 
 @dataclass(slots=True)
 class _Writer:
-    """Goes through a page and writes it down. Without recursion: pages nest as deep as their makers like.
+    """Writes down a page of which it is told piece by piece.
 
     line: what is said of the paragraph in the making; between: what comes before the next word of it. mark: what comes
     before the next paragraph, such as the sign of a list's item. lists: of each open one the number of its last item,
@@ -81,30 +166,17 @@ class _Writer:
     verbatim: int = 0
     tight: bool = False
 
-    def written(self, page: Tag) -> str:
-        """Return everything of the page that is to be seen."""
-        ways: list[tuple[Tag, Iterator[PageElement]]] = [(page, iter(page.children))]
-        while ways:
-            tag, children = ways[-1]
-            child = next(children, None)
-            if child is None:
-                ways.pop()
-                self._leave(tag)
-            elif isinstance(child, Tag):
-                if _shown(child):
-                    self._enter(child)
-                    ways.append((child, iter(child.children)))
-            elif isinstance(child, NavigableString) and not isinstance(child, PreformattedString):
-                self._say(str(child))
+    def written(self) -> str:
+        """Return everything that was to be seen."""
         self._end()
         return "".join(self.out)
 
-    def _enter(self, tag: Tag) -> None:
-        name = tag.name
+    def enter(self, name: str, attributes: Attributes) -> None:
+        """Begin what a tag begins."""
         if name == "br":
             self._break("\n")
         elif name == "img":
-            self._say(str(tag.get("alt") or ""))
+            self.say(attributes.get("alt") or "")
         elif name in _CELLS:
             self.cells += 1
             self._break(" | ")
@@ -127,8 +199,8 @@ class _Writer:
             self._part()
             self.tight = self.tight and name != "table"
 
-    def _leave(self, tag: Tag) -> None:
-        name = tag.name
+    def leave(self, name: str) -> None:
+        """End what it began."""
         if name in _CELLS:
             self.cells -= 1
         elif name in _LISTS:
@@ -154,7 +226,8 @@ class _Writer:
             return f"{indent}{number + 1}. "
         return f"{indent}- "
 
-    def _say(self, text: str) -> None:
+    def say(self, text: str) -> None:
+        """Go on with the paragraph."""
         if self.verbatim:
             self.line.append(text)
         elif text.strip():

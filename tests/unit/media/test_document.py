@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -146,9 +147,38 @@ def test_html_may_nest_as_deep_as_it_likes(depth: int) -> None:
 
 
 @pytest.mark.parametrize(
+    ("page", "seen"),
+    [
+        ("one <a href='x", "one"),
+        ("one <!-- two", "one"),
+        ("one <script> two", "one"),
+        ("one &amp", "one &"),
+        ("1 < 2 <", "1 < 2 <"),
+        ("one</p></x> two</br> three", "one two three"),
+        ("<p hidden>not <b>this</p>but <svg><title>no</title></svg>this", "but this"),
+        ("<pre>a  b", "```\na  b\n```"),
+    ],
+)
+def test_html_that_breaks_off_or_ends_what_it_did_not_begin(page: str, seen: str) -> None:
+    assert text_of(read(f"<html>{page}".encode(), "a.html", "", MOST)) == seen
+
+
+def test_a_long_page_is_read_in_one_go() -> None:
+    """Each end of a tag once looked through all the line breaks before it."""
+    begun = time.process_time()
+    assert len(read(b"<html>" + b"<p>a<br>b</p>" * 20_000, "a.html", "", MOST).chunks) > 50
+    assert time.process_time() - begun < 5
+
+
+def test_html_of_a_character_of_too_many_digits_is_damaged() -> None:
+    assert refused(f"<html><p>&#{'1' * 5_000};".encode()).text_id == "document-damaged"
+
+
+@pytest.mark.parametrize(
     ("data", "name", "title"),
     [
         (b"<html><h1>A <i>heading</i></h1>text", "a.html", "A heading"),
+        (b"<html><svg><title>Icon</title></svg><h1>Rules<script>x</script></h1>text", "a.html", "Rules"),
         (b"<html><title> </title>text", "house.rules.html", "house.rules"),
         (b"# The *rules* #\n\ntext", "a.md", "The *rules*"),
         (b"text\n\n# Later", "notes.md", "notes"),
