@@ -35,6 +35,7 @@ from memory.settings import MemorySettings
 from memory.text import blank, visible
 from memory.types import Given
 from memory.window import Window, authors, known_in, participants, present, without_authors
+from texts.catalogue import Speaker
 
 log = logging.getLogger(__name__)
 
@@ -168,7 +169,7 @@ class TurnRunner:
                 self._system,
                 event,
                 reply.text,
-                line=notices.room,
+                line=_line(self._parts.speaker(event.room_id), reply, notices),
                 files=files,
                 private=notices.privately(event.sender),
                 alone=event.private,
@@ -204,6 +205,11 @@ class TurnRunner:
             await tables.journal.finish(event.event_id, JournalState.FAILED)
             recorded = await self._parts.spending.of_reply(tables, event, usage, self._parts.clock.now())
         self._parts.spending.committed(recorded)
+
+
+def _line(say: Speaker, reply: Reply, notices: Confirmation) -> str:
+    """Return what is said under an answer; not in it, where a code block may be open that has no end any more."""
+    return "\n\n".join(filter(None, (say("answer-cut") if reply.cut else "", notices.room)))
 
 
 async def _refuse_if_deleted(tables: Tables, event: Incoming, prepared: _Prepared) -> None:

@@ -50,7 +50,6 @@ IDLE_SECONDS = 60.0  # between two pieces of a stream; the API sends pings while
 MAX_TOOL_ROUNDS = 4
 MAX_TOOL_CALLS = 16  # of one turn
 MAX_PROMPT_CHARACTERS = 1_000_000
-CUT_NOTE = "\n\n*(The answer ends here: it reached the length limit.)*"
 
 _WHOLE = frozenset({"end_turn", "stop_sequence"})
 _CUT = frozenset({"max_tokens", "model_context_window_exceeded"})
@@ -243,9 +242,7 @@ class _Turn:
             raise ModelError(f"the answer stopped with {stop_reason}")
         if not self._texts:
             raise ModelError("the answer has no text")
-        text = "\n\n".join(self._texts)
-        cut = stop_reason in _CUT
-        return Reply(text + CUT_NOTE if cut else text, tuple(self.usage), cut)
+        return Reply("\n\n".join(self._texts), tuple(self.usage), cut=stop_reason in _CUT)
 
     async def run_tools(self, message: Message) -> None:
         """Run the tools an answer asks for, one after the other, and append both turns."""

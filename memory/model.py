@@ -95,7 +95,7 @@ class ToolResult:
 class Reply:
     """A whole answer of the model in Markdown, and what it cost, one entry for each call made.
 
-    cut: it reached the length limit, as its end says.
+    cut: it reached the length limit, so its end is missing.
     """
 
     text: str

@@ -18,6 +18,7 @@ from memory.types import TurnKind
 from tests.actors.conftest import JUNO, ROOM, Bot, texts
 from tests.actors.owned import given, last_prompt, stored
 from tests.actors.touched import touched
+from texts.catalogue import Speaker
 from texts.code_blocks import CodeBlock
 
 LONG = "\n".join(f"line_{number} = {number}" for number in range(31)) + "\n"
@@ -150,6 +151,9 @@ async def test_of_an_answer_that_was_cut_no_file_is_made_of_what_is_not_whole(bo
     bot.model.reply = reply  # type: ignore[method-assign, assignment]
     await bot.say("!code two files")
     assert files(bot) == ["code.py"]
+    # Apart from the answer: in it, it would stand in the code block that has no end.
+    words = [content["body"] for _, _, content in bot.matrix.sent if "url" not in content]
+    assert words == [text, Speaker()("answer-cut")]
 
 
 async def test_files_go_out_once_though_the_bot_is_killed_before_they_are_sent(

@@ -17,7 +17,7 @@ import pytest
 from pydantic import SecretStr
 
 from actors.ports import Model
-from llm.client import CUT_NOTE, MAX_PROMPT_CHARACTERS, MAX_TOOL_CALLS, MAX_TOOL_ROUNDS, AnthropicModel
+from llm.client import MAX_PROMPT_CHARACTERS, MAX_TOOL_CALLS, MAX_TOOL_ROUNDS, AnthropicModel
 from llm.extraction import SCENE_NOTE
 from llm.offline.usage import PromptCache
 from llm.settings import LlmSettings
@@ -140,7 +140,7 @@ async def test_prompt_goes_out_with_its_breakpoints_and_without_blank_blocks_d14
 async def test_max_tokens_stop_is_noted() -> None:
     async with model_and_server(replies=[say("word " * 100)], max_tokens=20) as (model, _):
         reply = await model.reply(prompt(), (), no_tool)
-    assert reply.text.startswith("word word") and reply.text.endswith(CUT_NOTE)
+    assert reply.text.startswith("word word") and reply.cut
     assert reply.usage[0].output_tokens == 20
 
 
@@ -244,7 +244,7 @@ async def test_a_tool_call_cut_by_max_tokens_is_not_run() -> None:
     script = [call_tool("save_memory", {"text": "word " * 100}, "Saving it now")]
     async with model_and_server(replies=script, max_tokens=20) as (model, _):
         reply = await model.reply(prompt(), [SAVE_MEMORY], no_tool)
-    assert reply.text == "Saving it now" + CUT_NOTE
+    assert (reply.text, reply.cut) == ("Saving it now", True)
 
 
 async def test_what_a_tool_raises_is_not_taken_for_a_model_error() -> None:
