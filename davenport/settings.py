@@ -32,10 +32,10 @@ from davenport.settings_model import EmbeddingsSection, LlmSection
 from davenport.settings_personas import Personas
 from davenport.settings_rules import ContextSection, MemorySection
 from davenport.settings_section import (
-    ADDRESS,
     AN_ADDRESS,
     HELD_IN_FILE,
     PLACEHOLDER,
+    Address,
     SecretFile,
     Section,
     UsablePath,
@@ -50,8 +50,7 @@ _OF_A_SERVER = re.compile(r"@[^:\s]+:\S+")
 class MatrixSection(Section):
     """The bot's account."""
 
-    homeserver: str = Field(
-        pattern=ADDRESS,
+    homeserver: Address = Field(
         description="Where the homeserver's client API is reached.",
         json_schema_extra={"allowed": AN_ADDRESS, "example": f"https://{PLACEHOLDER}"},
     )

@@ -8,7 +8,7 @@ from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
-from davenport.settings_section import ADDRESS, AN_ADDRESS, HELD_IN_FILE, SecretFile, Section
+from davenport.settings_section import AN_ADDRESS, HELD_IN_FILE, Address, SecretFile, Section
 from media.settings import PainterSettings
 from memory.settings import KindSettings
 
@@ -61,9 +61,8 @@ class DrawSection(Section):
         description="model: the language model writes an SVG. openai: a server that speaks OpenAI's "
         "/v1/images/generations; the other keys are for it.",
     )
-    base_url: str = Field(
+    base_url: Address = Field(
         default=PAINTER.base_url,
-        pattern=ADDRESS,
         description="The address of that server's API with its version; /images/generations is added.",
         json_schema_extra={"allowed": AN_ADDRESS},
     )

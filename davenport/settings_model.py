@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
-from davenport.settings_section import ADDRESS, AN_ADDRESS, HELD_IN_FILE, SecretFile, Section
+from davenport.settings_section import AN_ADDRESS, HELD_IN_FILE, Address, SecretFile, Section
 from index.settings import EmbeddingSettings
 from llm.settings import LlmSettings
 from memory.spending import BudgetSettings, Price
@@ -33,9 +33,8 @@ class LlmSection(Section):
         default="anthropic",
         description="anthropic: a server that speaks the Messages API. offline: simple rules of the bot's own.",
     )
-    base_url: str = Field(
+    base_url: Address = Field(
         default=MODEL.base_url,
-        pattern=ADDRESS,
         description="A server that speaks the Messages API, such as Ollama or LiteLLM, without /v1. One that wants no "
         "key needs any text as api_key.",
         json_schema_extra={"allowed": AN_ADDRESS},
@@ -156,9 +155,8 @@ class EmbeddingsSection(Section):
         "/v1/embeddings, such as Ollama, vLLM or OpenAI; the other keys are for it. none: no search, so nothing rests "
         "(D13) and no document is used.",
     )
-    base_url: str = Field(
+    base_url: Address = Field(
         default=EMBEDDINGS.base_url,
-        pattern=ADDRESS,
         description="The address of that server's API with its version; /embeddings is added.",
         json_schema_extra={"allowed": AN_ADDRESS},
     )

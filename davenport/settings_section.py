@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
@@ -14,7 +16,7 @@ PLACEHOLDER = "CHANGE-ME"
 _SPACE = re.compile(r"\s")
 
 # Without a user name and password before the host: addresses are logged and shown.
-ADDRESS = r"^https?://[^\s/?#@]+([/?#]\S*)?$"
+_ADDRESS = r"^https?://[^\s/?#@]+([/?#]\S*)?$"
 AN_ADDRESS = "an http:// or https:// address without a user name or password"
 
 
@@ -28,6 +30,17 @@ def expanded(path: Path) -> Path:
         raise ValueError("there is no such account, or it has no home") from None
 
 
+def with_host_and_port(address: str) -> str:
+    """Return an address whose host and port can be read. Raises ValueError for any other: no client would take it."""
+    parts = urlsplit(address)
+    if not parts.hostname or parts.port == 0:
+        raise ValueError("there is no such host or port")
+    if "[" in parts.netloc:
+        ip_address(parts.hostname)
+    return address
+
+
+Address = Annotated[str, Field(pattern=_ADDRESS), AfterValidator(with_host_and_port)]
 UsablePath = Annotated[Path, Field(strict=False), AfterValidator(expanded)]
 SecretFile = Annotated[UsablePath | None, Field(strict=False)]
 HELD_IN_FILE = "the path of a file, relative to config.toml; readable by its owner only"
