@@ -56,7 +56,7 @@ class BeforeAdding(OfDocuments[AddedDocument | None]):
 
 @dataclass(frozen=True, slots=True)
 class MayAdd(OfDocuments[None]):
-    """Find out whether a file may be read on behalf of somebody; their own always.
+    """Find out whether a file of the room may be read on behalf of somebody; their own always.
 
     direct: whether the room is a direct one. Raises Refused: documents-not-for-here, where its sender chose to be
     silent, or sent it alone with the bot, or may have, since the journal does not know of it (D8).

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 
+from actors.document_messages import MayAdd
 from actors.transfer import ExportMemories, FindImport, Imported, ImportMemories
 from commands.order import Handlers, Order
 from commands.values import ExportMine, ImportMine
 from memory.errors import MatrixError, Refused
 from memory.events import Told
 from memory.media import Attachment
-from memory.transfer import MEDIA_TYPE, MOST_BYTES, file_name, read, written
+from memory.transfer import MEDIA_TYPE, MOST_BYTES, file_name, is_of, read, written
 
 handlers = Handlers()
 
@@ -36,6 +37,7 @@ async def take_in(command: ImportMine, order: Order) -> str:
     done = await order.system.ask(order.me, FindImport(order.effect))  # a replay needs the file no more
     if done is None:
         file = await _file(order)
+        await _refuse_others(order, file)
         items = await asyncio.to_thread(read, file.data, private=order.caller.direct)
         done = await order.system.ask(order.me, ImportMemories(items, order.room_id, order.effect))
     return _told(order, done)
@@ -52,6 +54,20 @@ async def _file(order: Order) -> Attachment:
     if file is None:
         raise Refused("import-no-file")
     return file
+
+
+async def _refuse_others(order: Order, file: Attachment) -> None:
+    """Refuse what somebody sent alone with the bot, or silent people did, and what the bot gave to another (D8).
+
+    It is read for whoever asks, who may have come in later and be unable to read it. Raises Refused.
+    """
+    caller, event_id = order.caller, order.caller.reply_to
+    if event_id is None or await asyncio.to_thread(is_of, file.data, caller.user_id):
+        return
+    try:
+        await order.system.ask(order.here, MayAdd(event_id, file.sender, caller.user_id, caller.direct))
+    except Refused as refused:
+        raise Refused("import-not-for-here") from refused
 
 
 def _told(order: Order, done: Imported) -> str:

@@ -46,6 +46,14 @@ def file_name(at: datetime) -> str:
     return f"memories-{at.astimezone(UTC).date().isoformat()}.json"
 
 
+def is_of(data: bytes, user_id: str) -> bool:
+    """Whether a file says that it is of this user's memories; whoever makes one may write there whom they like."""
+    try:
+        return bool(_loaded(data).get("user") == user_id)
+    except Refused:
+        return False
+
+
 def read(data: bytes, *, private: bool) -> tuple[Item, ...]:
     """Read a file. `private`: whether a memory of which it does not say so was said in private (D8).
 

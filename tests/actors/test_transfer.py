@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -12,11 +13,11 @@ import pytest
 from actors import outbox
 from memory.errors import MatrixError
 from memory.events import Caller, Incoming, Told
-from memory.media import Attachment
+from memory.media import Attachment, MediaKind
 from memory.settings import MemorySettings
 from memory.transfer import MEDIA_TYPE
 from memory.types import Draft, Memory, Origin, Privacy, ScopeKind, Source
-from tests.actors.conftest import BAU, JUNO, ROOM, START, Bot, texts
+from tests.actors.conftest import BAU, BOT, JUNO, ROOM, START, Bot, texts
 
 DIRECT = "!own:hs"
 
@@ -207,6 +208,35 @@ async def test_nobody_gets_memories_into_another_persons_list(bot: Bot) -> None:
     await take_in(bot, {**file_of("Likes tea"), "user": BAU}, sender=JUNO)
     assert texts(await bot.memories(JUNO)) == ["Likes tea"]
     assert await bot.memories(BAU) == ()
+
+
+async def test_d8_who_comes_into_a_direct_room_later_takes_in_nothing_that_was_sent_there(bot: Bot) -> None:
+    """An export by the bot, of which the journal holds nothing, and a file of Juno's own; Juno may still do so."""
+    await save(bot, "Fears the dark", origin=Origin(DIRECT, "$1", True))
+    await bot.say("!memories export", room=DIRECT, direct=True, alone=True)
+    export = holding(bot, bot.matrix.uploads[0], DIRECT)["reply_to"]
+    own = bot.message("", room=DIRECT, direct=True, alone=True, addressed=False, media=MediaKind.FILE)
+    await bot.deliver(own)
+    for event_id, sender in ((export, BOT), (own.event_id, JUNO)):
+        data = bot.matrix.uploads[0] if sender == BOT else json.dumps(file_of("Fears the dark")).encode()
+        bot.matrix.files[DIRECT, event_id] = Attachment("memories.json", MEDIA_TYPE, data, sender=sender)
+        for alone in (False, True):
+            event = await bot.say("!memories import", BAU, DIRECT, reply_to=event_id, direct=True, alone=alone)
+            assert answer_to(bot, event).startswith("I do not take in that file")
+        event = await bot.say("!memories import", JUNO, DIRECT, reply_to=event_id, direct=True)
+        assert answer_to(bot, event) == "There was nothing new to take in. 1 of the file I knew already."
+    assert await bot.memories(BAU) == ()
+
+
+async def test_d8_nor_a_file_of_somebody_silent_but_one_that_was_sent_to_all(bot: Bot) -> None:
+    reply = holding(bot, file_of("Likes tea"))
+    bot.matrix.files[ROOM, reply["reply_to"]] = replace(bot.matrix.files[ROOM, reply["reply_to"]], sender=JUNO)
+    event = await bot.say("!memories import", BAU, **reply)
+    assert answer_to(bot, event) == "Taken in: 1 memory."
+    async with bot.store.transaction() as tables:
+        await tables.users.set_privacy(JUNO, Privacy.SILENT)
+    event = await bot.say("!memories import", "@mo:hs", **reply)
+    assert answer_to(bot, event).startswith("I do not take in that file")
 
 
 async def test_an_import_that_cannot_place_all_is_refused_whole_and_forgets_nothing_d11(bot: Bot) -> None:
