@@ -114,7 +114,7 @@ class _Page(HTMLParser):
         if self._in_title is not None and self._hidden in {None, self._in_title[1]}:
             self._titles[self._in_title[0]].append(data)
         if self._hidden is None:
-            self.writer.say(data)
+            self.writer.write(data)
 
     def end(self) -> None:
         """End the page. A tag or comment that the file breaks off in is not seen, as browsers have it.
@@ -176,7 +176,7 @@ class _Writer:
         if name == "br":
             self._break("\n")
         elif name == "img":
-            self.say(attributes.get("alt") or "")
+            self.write(attributes.get("alt") or "")
         elif name in _CELLS:
             self.cells += 1
             self._break(" | ")
@@ -226,7 +226,7 @@ class _Writer:
             return f"{indent}{number + 1}. "
         return f"{indent}- "
 
-    def say(self, text: str) -> None:
+    def write(self, text: str) -> None:
         """Go on with the paragraph."""
         if self.verbatim:
             self.line.append(text)
