@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
 from actors.parts import Parts
@@ -73,11 +73,22 @@ class Windows:
                 del self._open[thread_root]
 
 
-def _moments(turns: Sequence[JournalEntry]) -> list[tuple[datetime, tuple[WindowEntry, ...]]]:
-    """Return in order when turns began, which adds nothing, and when they were answered: turns overlap."""
-    began: list[tuple[datetime, tuple[WindowEntry, ...]]] = [(turn.received_at, ()) for turn in turns]
-    answered = [(turn.answered_at or turn.received_at, entries_of(turn)) for turn in turns]
-    return sorted([*began, *answered], key=lambda moment: moment[0])
+def _moments(turns: Iterable[JournalEntry]) -> list[tuple[datetime, tuple[WindowEntry, ...]]]:
+    """Return in order when turns began, which adds nothing, and when they were answered: turns overlap.
+
+    turns: in order of arrival. A clock that says less than it said before was set back in between: what was read from
+    it then comes after all that was read before, else a restart would take what was said last for long past.
+    """
+    moments: list[tuple[int, datetime, tuple[WindowEntry, ...]]] = []
+    set_back, last = 0, _FIRST_MOMENT
+    for turn in turns:
+        answered_at = turn.answered_at or turn.received_at
+        set_back += turn.received_at < last
+        moments.append((set_back, turn.received_at, ()))
+        set_back += answered_at < turn.received_at
+        moments.append((set_back, answered_at, entries_of(turn)))
+        last = turn.received_at if answered_at >= turn.received_at else _FIRST_MOMENT
+    return [(at, entries) for _, at, entries in sorted(moments, key=lambda moment: moment[:2])]
 
 
 def entries_of(turn: JournalEntry) -> tuple[WindowEntry, WindowEntry]:

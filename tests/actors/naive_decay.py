@@ -72,16 +72,34 @@ class NaiveDecay:
     def window(self, room: str) -> Row:
         """What a turn in this room begins with: what was said, and the participants in the order they joined (D14)."""
         if room not in self.windows:
-            self.windows[room] = {"said": [], "people": []}
-            answered = [turn for turn in self.turns if turn["room"] == room and turn["answered_at"] is not None]
-            answered.sort(key=lambda turn: turn["answered_at"])
-            lately = [turn for turn in answered if turn["answered_at"] >= self.now - 24 * WINDOW]
-            moments = [(turn["received_at"], []) for turn in lately]
-            moments += [(turn["answered_at"], entries(turn)) for turn in lately]
-            for at, said in sorted(moments, key=lambda moment: moment[0]):
-                self.add(room, said, self.members[room], at)
+            self.read_again(room)
         self.add(room, [], self.members[room])
         return copy.deepcopy(self.windows[room])
+
+    def window_after_restart(self, room: str) -> Row:
+        """What `window` would say if the bot began anew now."""
+        one = copy.deepcopy(self)
+        one.restarted()
+        return one.window(room)
+
+    def read_again(self, room: str) -> None:
+        """As it grew: a clock that says less than before was set back, and what it says from then on is later."""
+        self.windows[room] = {"said": [], "people": []}
+        moments: list[tuple[int, datetime, list[Row]]] = []
+        set_back, last = 0, None
+        for turn in self.turns:
+            answered_at = turn["answered_at"]
+            if turn["room"] != room or answered_at is None or answered_at < self.now - 24 * WINDOW:
+                continue
+            if last is not None and turn["received_at"] < last:
+                set_back += 1
+            last = turn["received_at"]
+            moments.append((set_back, last, []))
+            if answered_at < last:
+                set_back, last = set_back + 1, None
+            moments.append((set_back, answered_at, entries(turn)))
+        for _, at, said in sorted(moments, key=lambda moment: moment[:2]):
+            self.add(room, said, self.members[room], at)
 
     def add(self, room: str, said: list[Row], here: set[str], at: datetime | None = None) -> None:
         """Who left the room goes at the next trim (D14); who is there and has said something has joined."""

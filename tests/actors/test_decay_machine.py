@@ -532,6 +532,8 @@ class ChatDays(RuleBasedStateMachine):
         if self.model.replies or any(row["id"] not in self.naive.embedded for row in self.naive.memories):
             return  # what has no vector yet may have one before the crash or not (D17)
         event = self.message(user, text, where)
+        if self.naive.window(event.room_id) != self.naive.window_after_restart(event.room_id):
+            self.restarts()  # else what the turn begins with depends on the moment: who left meanwhile, and such
         self.turn_begins(event)
         self.run(self.crash_after(steps, event))
         self.naive.turn_ends(event.event_id, answered=True)

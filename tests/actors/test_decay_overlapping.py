@@ -123,6 +123,43 @@ async def test_d14_after_a_trim_a_restart_brings_nobody_back_and_changes_no_orde
     assert prompt(bot)[: len(before)] == before
 
 
+@pytest.mark.parametrize("back", [timedelta(minutes=5), timedelta(days=35)])
+async def test_d14_a_restart_reads_what_was_said_in_its_order_though_the_clock_was_set_back(
+    bot: Bot, back: timedelta
+) -> None:
+    """Bau spoke before the clock was put right and Juno after it; what Juno said is not old for that."""
+    await lay_down(bot, PIANO, unused_days=0)
+    await lay_down(bot, "Has a boat", owner=BAU, unused_days=0)
+    await bot.say("hello", sender=BAU)
+    bot.clock.advance(-back)
+    await bot.say("good morning")
+    await bot.say("hello", sender=BAU)
+    before = prompt(bot)
+    await bot.restart()
+    await bot.say("hello", sender=BAU)
+    assert prompt(bot)[: len(before)] == before
+
+
+async def test_d14_what_was_answered_while_the_clock_was_set_back_was_said_before_what_came_after_it(bot: Bot) -> None:
+    await lay_down(bot, PIANO, unused_days=0)
+    await lay_down(bot, "Has a boat", owner=BAU, unused_days=0)
+    await lay_down(bot, "Bakes bread", owner="@ivo:hs", unused_days=0)
+    await bot.say("hello", sender="@ivo:hs")
+    gate = bot.model.gates["chess"] = asyncio.Event()
+    await bot.deliver(bot.message("chess"))
+    await until(lambda: bool(bot.model.replying))
+    bot.clock.advance(timedelta(minutes=-10))
+    gate.set()
+    await bot.settle()
+    bot.clock.advance(timedelta(minutes=15))
+    await bot.say("hello", sender=BAU)
+    await bot.say("hello", sender=BAU)
+    before = prompt(bot)
+    await bot.restart()
+    await bot.say("hello", sender=BAU)
+    assert prompt(bot)[: len(before)] == before
+
+
 def prompt(bot: Bot) -> list[str]:
     """Return the texts of the last prompt up to its last message."""
     asked = bot.model.prompts[-1]
