@@ -24,8 +24,9 @@ log = logging.getLogger(__name__)
 
 # Synapse recognises a repeated transaction id for 24 hours and only from the same device; past that, look first.
 TRUSTED_FOR = timedelta(hours=20)
-# A homeserver that is tried takes words: a file that it still does not take after so long holds up its room no longer.
-FILES_WAIT = timedelta(hours=1)
+# A homeserver that is tried takes words: a file that it still does not take after so long holds up its room no longer,
+# nor does what meets a fault of ours.
+HELD_UP = timedelta(hours=1)
 ATTEMPTS = 8
 _backoff = wait_exponential_jitter(multiplier=0.5, max=60.0)
 
@@ -126,21 +127,30 @@ class OutboxActor(Actor):
 
     async def _send(self, row: OutboxRow) -> _Taken | _Uploaded | _Refused | _TakenBack | _Overheard:
         try:
-            if row.attachment is None and self._needs_a_look(row):
-                found = await self._matrix.find_sent(row)
-                if found is not None:
-                    return _Taken(row, found)
-            async for attempt in _retrying(self._again):
-                if attempt.retry_state.attempt_number > 1 and not await self._still_first(row):
-                    return _TakenBack()
-                with attempt, following(row.event_id):
-                    if await self._is_overheard(row):
-                        return _Overheard(row, await self._said_instead(row))
-                    if row.attachment is not None:
-                        return _Uploaded(row, await self._matrix.upload(row))
-                    return _Taken(row, await self._matrix.send(row))
+            return await self._tried(row)
         except MatrixError as error:
-            return await self._refused(row, error)
+            return await self._refused(
+                row, str(error), may_pass=not error.permanent, held_up=row.attachment is not None
+            )
+        except Exception as error:
+            log.exception("reply to %s cannot be sent", row.event_id)
+            return await self._refused(row, type(error).__name__, may_pass=True, held_up=True)
+
+    async def _tried(self, row: OutboxRow) -> _Taken | _Uploaded | _TakenBack | _Overheard:
+        """Send a row or upload its file. Raises MatrixError."""
+        if row.attachment is None and self._needs_a_look(row):
+            found = await self._matrix.find_sent(row)
+            if found is not None:
+                return _Taken(row, found)
+        async for attempt in _retrying(self._again):
+            if attempt.retry_state.attempt_number > 1 and not await self._still_first(row):
+                return _TakenBack()
+            with attempt, following(row.event_id):
+                if await self._is_overheard(row):
+                    return _Overheard(row, await self._said_instead(row))
+                if row.attachment is not None:
+                    return _Uploaded(row, await self._matrix.upload(row))
+                return _Taken(row, await self._matrix.send(row))
         raise AssertionError("retrying ends with a result or an error")
 
     async def _still_first(self, row: OutboxRow) -> bool:
@@ -161,11 +171,11 @@ class OutboxActor(Actor):
         said = Answer(row.room_id, row.event_id, None, told, notice=True, edits=row.edits)
         return await rows_of(self._parts, said, f"overheard {row.edits or ''}".rstrip())
 
-    async def _refused(self, row: OutboxRow, error: MatrixError) -> _Refused:
-        if row.attachment is None:
-            return _Refused(row, str(error), error.permanent)
-        permanent = error.permanent or self._clock.now() - row.created_at > FILES_WAIT
-        return _Refused(row, str(error), permanent, await self._said_of_file(row) if permanent else ())
+    async def _refused(self, row: OutboxRow, reason: str, *, may_pass: bool, held_up: bool) -> _Refused:
+        """Return that a row was not sent. held_up: it holds up the room, and so is dropped after a while."""
+        permanent = not may_pass or (held_up and self._clock.now() - row.created_at > HELD_UP)
+        instead = await self._said_of_file(row) if permanent and row.attachment is not None else ()
+        return _Refused(row, reason, permanent, instead)
 
     async def _said_of_file(self, row: OutboxRow) -> Sequence[OutboxRow]:
         """Return what says that a file is not sent: once for each answer, where it was to go."""

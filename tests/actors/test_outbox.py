@@ -96,6 +96,27 @@ async def test_a_file_that_cannot_be_sent_for_an_hour_holds_up_its_room_no_longe
     assert await pending(bot) == 0
 
 
+async def test_a_row_that_meets_a_fault_of_ours_each_time_holds_up_its_room_no_longer_than_that(
+    bot: Bot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send = bot.matrix.send
+
+    async def faulty(row: OutboxRow) -> str:
+        if "poison" in row.content:
+            raise TypeError("a fault")
+        return await send(row)
+
+    monkeypatch.setattr(bot.matrix, "send", faulty)
+    bot.model.answer = lambda prompt: "poison" if len(bot.model.prompts) == 1 else "answer"
+    await bot.say("hello")
+    await bot.say("hello?")
+    assert bot.matrix.bodies() == []
+    bot.clock.advance(timedelta(minutes=61))
+    await bot.say("hello??")
+    assert bot.matrix.bodies() == ["answer", "answer"]
+    assert await pending(bot) == 0
+
+
 async def test_of_a_private_file_it_is_said_where_it_was_to_go(bot: Bot, monkeypatch: pytest.MonkeyPatch) -> None:
     without_uploads(bot, monkeypatch, permanent=True)
     await bot.say("!memories add Has a cat")
