@@ -41,56 +41,47 @@ def private_of(told: Told, user_id: str) -> tuple[Private, ...]:
     return (Private(user_id, told.private, told.attachment),)
 
 
-@asynccontextmanager
-async def answering(
-    parts: Parts,
-    system: ActorSystem,
-    event: Incoming,
-    markdown: str,
-    *,
-    notice: bool = False,
-    line: str = "",
-    files: Sequence[Attachment] = (),
-    private: Sequence[Private] = (),
-    alone: bool = False,
-    label: str = "",
-    thread_root: str | None = None,
-    quiet: bool = False,
-    more: Sequence[OutboxRow] = (),
-) -> AsyncIterator[Tables]:
-    """Open the transaction that answers an event; the caller notes in it what became of the event.
-
-    To the bot's own arrival the answer is a word to the whole room. Rows already there, from a run that was cut off,
-    are left as they are.
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What is said on account of an event: `markdown` is the answer, and goes into the room of the event.
 
     files: pictures and files that follow the words. line: a notice under the answer, of what the bot did meanwhile
     (D12). private: goes into the direct room of whom it is for, or into this one where nobody else hears it; where that
     room cannot be had the answer goes out all the same, and says so, or says it here where it is no secret. alone: it
     was made for somebody alone with the bot; where another has joined meanwhile all of it is private (D8), or not sent
-    where they join only then. label: which
-    of several answers to one event (transaction_id). thread_root: where it goes if not where the event is. quiet:
-    nobody is mentioned. more: rows that follow, as rows_of made them.
+    where they join only then. label: which of several answers to one event (transaction_id). thread_root: where it goes
+    if not where the event is. quiet: nobody is mentioned. more: rows that follow, as rows_of made them.
     """
-    if alone and await joined_meanwhile(parts, event):
-        said = Private(event.sender, _under(markdown, line) if line else markdown)
-        private = (said, *(Private(event.sender, "", file) for file in files), *private)
-        markdown, line, files, notice = parts.speaker(event.room_id)("private-no-more"), "", (), True
-        alone = False
-    notes = [(note, await _private_room(parts, event, note.user_id)) for note in private]
-    unsent = [note for note, room in notes if room is None]
-    unreachable = parts.speaker(event.room_id)("private-unreachable")
-    for told in dict.fromkeys(unreachable if note.secret else note.markdown for note in unsent):
-        markdown, line = (_under(markdown, told), line) if notice else (markdown, _under(line, told))
-    recipient = None if event.kind is IncomingKind.JOINED else event.sender
-    root = thread_root or event.thread_root
-    answer = Answer(event.room_id, event.event_id, recipient, markdown, root, notice, quiet=quiet)
-    only_for = event.sender if alone else None
-    rows = [replace(row, only_for=only_for) for row in await _rows(parts, answer, files, line, label)]
+
+    markdown: str
+    notice: bool = False
+    line: str = ""
+    files: Sequence[Attachment] = ()
+    private: Sequence[Private] = ()
+    alone: bool = False
+    label: str = ""
+    thread_root: str | None = None
+    quiet: bool = False
+    more: Sequence[OutboxRow] = ()
+
+
+@asynccontextmanager
+async def answering(parts: Parts, system: ActorSystem, event: Incoming, said: Said) -> AsyncIterator[Tables]:
+    """Open the transaction that answers an event; the caller notes in it what became of the event.
+
+    To the bot's own arrival the answer is a word to the whole room. Rows already there, from a run that was cut off,
+    are left as they are.
+    """
+    if said.alone and await joined_meanwhile(parts, event):
+        said = _all_private(parts, event, said)
+    notes = [(note, await _private_room(parts, event, note.user_id)) for note in said.private]
+    said = _with_unsent(parts, event, said, [note for note, room in notes if room is None])
+    rows = await _rows(parts, event, said)
     for number, (note, room) in enumerate(notes, 1):
         if room is not None:
-            own = await rows_of(parts, _as_answer(note, room, event), f"{label} private {number}".lstrip())
+            own = await rows_of(parts, _as_answer(note, room, event), f"{said.label} private {number}".lstrip())
             rows += [replace(row, only_for=note.user_id) for row in own]
-    rows += more
+    rows += said.more
     async with parts.store.transaction() as tables:
         await tables.outbox.add(rows)
         yield tables
@@ -109,6 +100,26 @@ def transaction_id(event_id: str, part: int, label: str = "") -> str:
 
 def _under(said: str, more: str) -> str:
     return f"{said}\n\n{more}" if said else more
+
+
+def _all_private(parts: Parts, event: Incoming, said: Said) -> Said:
+    """Return an answer to somebody alone as what they are told apart, with a word on that in the room (D8)."""
+    answer = Private(event.sender, _under(said.markdown, said.line) if said.line else said.markdown)
+    files = (Private(event.sender, "", file) for file in said.files)
+    told = parts.speaker(event.room_id)("private-no-more")
+    private = (answer, *files, *said.private)
+    return replace(said, markdown=told, notice=True, line="", files=(), private=private, alone=False)
+
+
+def _with_unsent(parts: Parts, event: Incoming, said: Said, unsent: Sequence[Private]) -> Said:
+    """Return an answer that says what could not be told in private: that it could not, or what it was if no secret."""
+    unreachable = parts.speaker(event.room_id)("private-unreachable")
+    for told in dict.fromkeys(unreachable if note.secret else note.markdown for note in unsent):
+        if said.notice:
+            said = replace(said, markdown=_under(said.markdown, told))
+        else:
+            said = replace(said, line=_under(said.line, told))
+    return said
 
 
 async def joined_meanwhile(parts: Parts, event: Incoming) -> bool:
@@ -147,14 +158,19 @@ def _as_answer(note: Private, room_id: str, event: Incoming) -> Answer:
     )
 
 
-async def _rows(parts: Parts, answer: Answer, files: Sequence[Attachment], line: str, label: str) -> list[OutboxRow]:
-    """Return an answer as outbox rows, with the files that follow its words and the notice under it."""
-    rows = await rows_of(parts, answer, label)
-    for number, file in enumerate(files, 1):
-        rows += await rows_of(parts, replace(answer, markdown="", attachment=file), f"{label} file {number}".lstrip())
-    if line:
-        rows += await rows_of(parts, replace(answer, markdown=line, notice=True), f"{label} line".lstrip())
-    return rows
+async def _rows(parts: Parts, event: Incoming, said: Said) -> list[OutboxRow]:
+    """Return what is said in the event's room as outbox rows: the words, the files after them, the notice under it."""
+    recipient = None if event.kind is IncomingKind.JOINED else event.sender
+    root = said.thread_root or event.thread_root
+    answer = Answer(event.room_id, event.event_id, recipient, said.markdown, root, said.notice, quiet=said.quiet)
+    rows = await rows_of(parts, answer, said.label)
+    for number, file in enumerate(said.files, 1):
+        more = replace(answer, markdown="", attachment=file)
+        rows += await rows_of(parts, more, f"{said.label} file {number}".lstrip())
+    if said.line:
+        notice = replace(answer, markdown=said.line, notice=True)
+        rows += await rows_of(parts, notice, f"{said.label} line".lstrip())
+    return [replace(row, only_for=event.sender if said.alone else None) for row in rows]
 
 
 async def rows_of(parts: Parts, answer: Answer, label: str = "") -> list[OutboxRow]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from actors.actor import Address
-from actors.answers import answering, private_of
+from actors.answers import Said, answering, private_of
 from actors.messages import OpenWindow
 from actors.parts import Parts
 from actors.rights import changes_list
@@ -46,9 +46,8 @@ class CommandRunner:
             log.exception("the command of %s failed", event.event_id)
             told = Told(self._parts.speaker(self._room_id)("internal-error"))
         private = private_of(told, event.sender)
-        async with answering(
-            self._parts, self._system, event, told.markdown, notice=True, private=private, alone=alone
-        ) as tables:
+        said = Said(told.markdown, notice=True, private=private, alone=alone)
+        async with answering(self._parts, self._system, event, said) as tables:
             await tables.journal.finish(event.event_id, JournalState.LEARNED)
 
     async def _caller(self, event: Incoming, persona: str) -> Caller:

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from actors.answers import answering
+from actors.answers import Said, answering
 from actors.failures import sentence
 from actors.media_ports import Painter
 from actors.parts import Parts
@@ -134,7 +134,8 @@ class DrawRunner:
 
     async def _answer(self, turn: Turn, drawn: Drawn) -> Answered:
         event, now = turn.entry.incoming, self._parts.clock.now()
-        async with answering(self._parts, self._system, event, "", files=[drawn.file()], alone=event.private) as tables:
+        said = Said("", files=[drawn.file()], alone=event.private)
+        async with answering(self._parts, self._system, event, said) as tables:
             await tables.journal.answered_apart(event.event_id, turn.kind, now)
             recorded = await self._parts.spending.of_reply(tables, event, drawn.usage, now, "draw")
         self._parts.spending.committed(recorded)
@@ -146,7 +147,8 @@ class DrawRunner:
     async def _fail(self, turn: Turn, failure: NotDrawn) -> None:
         event, now = turn.entry.incoming, self._parts.clock.now()
         told = sentence(self._parts.speaker(event.room_id), failure.cause)
-        async with answering(self._parts, self._system, event, told, notice=True, alone=event.private) as tables:
+        said = Said(told, notice=True, alone=event.private)
+        async with answering(self._parts, self._system, event, said) as tables:
             await tables.journal.finish(event.event_id, JournalState.FAILED)
             recorded = await self._parts.spending.of_reply(tables, event, failure.usage, now, "draw")
         self._parts.spending.committed(recorded)

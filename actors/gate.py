@@ -6,7 +6,7 @@ import logging
 from datetime import timedelta
 
 from actors.actor import Address
-from actors.answers import answering
+from actors.answers import Said, answering
 from actors.messages import TurnOver
 from actors.parts import Parts
 from actors.ports import QuotaKind
@@ -93,7 +93,7 @@ class Gate:
         event = entry.incoming
         state = JournalState.LEARNED if meaning.turn is None else JournalState.FAILED
         if told is not None:
-            async with answering(self._parts, self._system, event, told, notice=True) as tables:
+            async with answering(self._parts, self._system, event, Said(told, notice=True)) as tables:
                 await tables.journal.finish(event.event_id, state)
         else:
             async with self._parts.store.transaction() as tables:

@@ -10,7 +10,7 @@ import logging
 from dataclasses import dataclass, replace
 
 from actors.actor import Address
-from actors.answers import answering
+from actors.answers import Said, answering
 from actors.commanding import CommandRunner, members_of
 from actors.context_messages import ForgetContext, LeftContext, SetPersona
 from actors.documents import DocumentOwner
@@ -47,6 +47,14 @@ class _Done:
     answered: Answered | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _FilesSeen:
+    """On coming into the room it was looked for what was deleted while the bot was out: `gone` are events of files."""
+
+    entry: JournalEntry
+    gone: tuple[str, ...]
+
+
 class RoomActor(DocumentOwner):
     """Owns a room's list, documents, conversation windows and lanes."""
 
@@ -63,6 +71,7 @@ class RoomActor(DocumentOwner):
         self._windows = Windows(self.room_id, parts)
         self._taking_back = TakingBack(parts, context, self._windows, self.documents)
         self._persona = "default"
+        self._files_seen: set[str] = set()  # since which of the bot's arrivals
 
     async def load(self) -> None:
         """Read the persona, and take up what an earlier run or instance left unanswered or unsent."""
@@ -88,6 +97,10 @@ class RoomActor(DocumentOwner):
                 await self._forget(message)
             case LeftContext(user_id, through, silent):
                 await self._leave_context(user_id, through, silent=silent)
+            case _FilesSeen(entry, gone):
+                await self.documents.drop_files(gone)
+                self._files_seen.add(entry.incoming.event_id)
+                await self._accept(entry)
             case _Done(event_id, answered):
                 await self._done(event_id, answered)
             case Wake():
@@ -113,7 +126,9 @@ class RoomActor(DocumentOwner):
         event = entry.incoming
         if event.event_id in self._lanes.by_event or event.event_id in self._taking_back.gone:
             return
-        if event.kind is IncomingKind.JOINED:
+        if event.kind is IncomingKind.JOINED and event.event_id not in self._files_seen:
+            self.context.spawn(self._see_files(entry))
+        elif event.kind is IncomingKind.JOINED:
             await welcome(entry, self.parts, self.context.system)
         elif event.kind is not IncomingKind.MESSAGE:
             await self._retract(entry)
@@ -210,7 +225,8 @@ class RoomActor(DocumentOwner):
 
     async def _apologise(self, entry: JournalEntry) -> None:
         told = self.parts.speaker(self.room_id)("internal-error")
-        async with answering(self.parts, self.context.system, entry.incoming, told, notice=True) as tables:
+        said = Said(told, notice=True)
+        async with answering(self.parts, self.context.system, entry.incoming, said) as tables:
             await tables.journal.finish(entry.incoming.event_id, JournalState.FAILED)
 
     # --- it is answered ---------------------------------------------------------------------------------------------
@@ -260,6 +276,10 @@ class RoomActor(DocumentOwner):
             job.entry = replace(job.entry, in_context=False)
             if silent and job.meaning.turn is not None:
                 await self._stop(job, JournalState.IGNORED)
+
+    async def _see_files(self, entry: JournalEntry) -> _FilesSeen:
+        """Find out what the bot was not told while it was not in the room; only then is its arrival done with."""
+        return _FilesSeen(entry, await self.documents.files_gone())
 
     # --- it is redacted or edited -----------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from actors.actor import Address
-from actors.answers import answering, joined_meanwhile, rows_of, transaction_id
+from actors.answers import Said, answering, joined_meanwhile, rows_of, transaction_id
 from actors.messages import Flush
 from actors.parts import Parts
 from actors.runtime import ActorSystem
@@ -57,7 +57,7 @@ class StoryThread:
 
     async def begin(self, line: str) -> None:
         """Say the line that is edited along, where the command was given."""
-        async with self._saying(_LINE, line, notice=True):
+        async with self._saying(Said(line, notice=True, label=_LINE)):
             pass
 
     async def step(
@@ -77,10 +77,10 @@ class StoryThread:
         private room what the step brought goes to the direct room (D8).
         """
         alone = self._event.private and bool(markdown or files)
-        saying = self._saying(
-            f"step {call}", markdown, files=files, alone=alone, in_thread=True, quiet=quiet, line=line, usage=usage
+        said = Said(
+            markdown, files=files, alone=alone, label=f"step {call}", thread_root=self._thread_root, quiet=quiet
         )
-        async with saying as tables:
+        async with self._saying(said, line=line, usage=usage) as tables:
             await tables.effects.record(self._event.event_id, call, json.dumps(result, ensure_ascii=False))
 
     async def end(self, line: str, *, told: bool, note: str = "", usage: Iterable[Usage] = ()) -> None:
@@ -89,7 +89,8 @@ class StoryThread:
         line: what the edited line says of it. note: what is said in the thread. told: at least a part of it was told.
         """
         event_id = self._event.event_id
-        async with self._saying("end", note, notice=True, in_thread=True, line=line, usage=usage) as tables:
+        said = Said(note, notice=True, label="end", thread_root=self._thread_root)
+        async with self._saying(said, line=line, usage=usage) as tables:
             if told:
                 await tables.journal.answered_apart(event_id, TurnKind.STORY, self._parts.clock.now())
             else:
@@ -105,37 +106,21 @@ class StoryThread:
 
     async def refuse(self, sentence: str) -> None:
         """Say why there is no story, before anything else was said."""
-        async with self._saying("", sentence, notice=True) as tables:
+        async with self._saying(Said(sentence, notice=True)) as tables:
             await tables.journal.finish(self._event.event_id, JournalState.FAILED)
+
+    @property
+    def _thread_root(self) -> str:
+        return self._event.thread_root or self._event.event_id
 
     @asynccontextmanager
     async def _saying(
-        self,
-        label: str,
-        markdown: str,
-        *,
-        notice: bool = False,
-        files: Sequence[Attachment] = (),
-        alone: bool = False,
-        in_thread: bool = False,
-        quiet: bool = False,
-        line: str | None = None,
-        usage: Iterable[Usage] = (),
+        self, said: Said, *, line: str | None = None, usage: Iterable[Usage] = ()
     ) -> AsyncIterator[Tables]:
         event, spending = self._event, self._parts.spending
-        async with answering(
-            self._parts,
-            self._system,
-            event,
-            markdown,
-            notice=notice,
-            files=files,
-            alone=alone,
-            label=label,
-            thread_root=(event.thread_root or event.event_id) if in_thread else None,
-            quiet=quiet,
-            more=() if line is None else await self._edited(line, label),
-        ) as tables:
+        if line is not None:
+            said = replace(said, more=await self._edited(line, said.label))
+        async with answering(self._parts, self._system, event, said) as tables:
             await self._refuse_if_taken_back(tables)
             yield tables
             recorded = await spending.of_reply(tables, event, usage, self._parts.clock.now(), _PURPOSE)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from actors.actor import Address
-from actors.answers import answering
+from actors.answers import Said, answering
 from actors.code_files import code_files
 from actors.confirming import Confirmation
 from actors.failures import sentence
@@ -97,11 +97,7 @@ class TurnRunner:
             heard=turn.heard,
         )
         try:
-            await self._parts.spending.check(self._parts.store, now.date())
-            async with turn.typing:
-                reply = await self._parts.model.reply(prepared.prompt, TOOLS, toolbox.run)
-                if blank(visible(reply.text)):
-                    raise ModelError("the model answered with nothing that can be seen", reply.usage)
+            reply = await self._asked(turn, prepared, toolbox, now)
         except ModelError as error:
             log.warning("no answer to %s: %s", event.event_id, error)
             told = sentence(self._parts.speaker(event.room_id), error)
@@ -114,6 +110,15 @@ class TurnRunner:
             told = self._parts.speaker(event.room_id)("given-deleted")
             await self._fail(turn, told, reply.usage, toolbox.notices)
             return None
+
+    async def _asked(self, turn: Turn, prepared: _Prepared, toolbox: Toolbox, now: datetime) -> Reply:
+        """Return the model's answer, where the day's budget lets it be asked. Raises ModelError."""
+        await self._parts.spending.check(self._parts.store, now.date())
+        async with turn.typing:
+            reply = await self._parts.model.reply(prepared.prompt, TOOLS, toolbox.run)
+            if blank(visible(reply.text)):
+                raise ModelError("the model answered with nothing that can be seen", reply.usage)
+        return reply
 
     async def _prepare(self, turn: Turn, settings: MemorySettings, now: datetime) -> _Prepared:
         event = turn.entry.incoming
@@ -164,16 +169,10 @@ class TurnRunner:
         now = self._parts.clock.now()
         files = await code_files(self._parts, turn, reply)
         with timed(self._metrics, "store"):
-            async with answering(
-                self._parts,
-                self._system,
-                event,
-                reply.text,
-                line=_line(self._parts.speaker(event.room_id), reply, notices),
-                files=files,
-                private=notices.privately(event.sender),
-                alone=event.private,
-            ) as tables:
+            line = _line(self._parts.speaker(event.room_id), reply, notices)
+            private = notices.privately(event.sender)
+            said = Said(reply.text, line=line, files=files, private=private, alone=event.private)
+            async with answering(self._parts, self._system, event, said) as tables:
                 await _refuse_if_deleted(tables, event, prepared)
                 await tables.journal.answered(event.event_id, reply.text, JournalState.ANSWERED, now, prepared.given)
                 recorded = await self._parts.spending.of_reply(tables, event, reply.usage, now)
@@ -192,16 +191,9 @@ class TurnRunner:
 
     async def _fail(self, turn: Turn, told: str, usage: Sequence[Usage], notices: Confirmation) -> None:
         event = turn.entry.incoming
-        async with answering(
-            self._parts,
-            self._system,
-            event,
-            told,
-            notice=True,
-            line=notices.room,
-            private=notices.privately(event.sender),
-            alone=event.private,
-        ) as tables:
+        private = notices.privately(event.sender)
+        said = Said(told, notice=True, line=notices.room, private=private, alone=event.private)
+        async with answering(self._parts, self._system, event, said) as tables:
             await tables.journal.finish(event.event_id, JournalState.FAILED)
             recorded = await self._parts.spending.of_reply(tables, event, usage, self._parts.clock.now())
         self._parts.spending.committed(recorded)

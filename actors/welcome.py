@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from actors.answers import answering
+from actors.answers import Said, answering
 from actors.parts import Parts
 from actors.runtime import ActorSystem
 from memory.events import Incoming, JournalEntry, JournalState
@@ -26,7 +26,7 @@ async def welcome(entry: JournalEntry, parts: Parts, system: ActorSystem) -> Non
             return
     learning = parts.settings.memory(event.room_id).enabled
     told = greeting(parts.speaker(event.room_id), event, learning=learning)
-    async with answering(parts, system, event, told, notice=True) as tables:
+    async with answering(parts, system, event, Said(told, notice=True)) as tables:
         await tables.journal.finish(event.event_id, JournalState.LEARNED)
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from actors import outbox
-from actors.answers import Private, answering, transaction_id
+from actors.answers import Private, Said, answering, transaction_id
 from memory.errors import MatrixError
 from memory.events import Incoming, IncomingKind, OutboxRow
 from memory.media import Attachment
@@ -25,7 +25,7 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def answer(bot: Bot, event: Incoming, markdown: str, *private: Private, notice: bool = True) -> None:
-    async with answering(bot.parts, bot.system, event, markdown, notice=notice, private=private):
+    async with answering(bot.parts, bot.system, event, Said(markdown, notice=notice, private=private)):
         pass
     await bot.settle()
 

@@ -123,7 +123,7 @@ def test_no_sentence_for_people_is_hard_coded(path: Path) -> None:
         'told = "Something went wrong."',
         'raise Refused("You cannot do that.")',
         'return f"Saved as {memory.id}, as you wished."',
-        'async with answering(parts, system, event, "try again later"):\n    pass',
+        'async with answering(parts, system, event, Said("try again later")):\n    pass',
         "SORRY = 'Nicht jetzt'",
     ],
 )
