@@ -34,7 +34,7 @@ from actors.parts import Parts
 from actors.runtime import Context
 from actors.store import Tables
 from memory.documents import Document, usable
-from memory.errors import EmbeddingError, Refused, StorageError
+from memory.errors import EmbeddingError, MatrixError, Refused, StorageError
 from memory.events import Incoming, IncomingKind
 from memory.types import Match
 
@@ -182,6 +182,27 @@ class DocumentDesk:
             await tables.documents.delete(ids)
             log.info("documents %s went with their file", ids, extra={"room_id": self._room_id})
         return len(ids)
+
+    async def files_gone(self) -> tuple[str, ...]:
+        """Ask the homeserver which of the documents' files were redacted; to be called outside the mailbox.
+
+        Of what it cannot say now nothing is known: such a document stays.
+        """
+        async with self._parts.store.transaction() as tables:
+            documents = await tables.documents.of_room(self._room_id)
+        files = dict.fromkeys(document.event_id for document in documents)
+        try:
+            return tuple([each for each in files if await self._parts.matrix.is_redacted(self._room_id, each)])
+        except MatrixError as error:
+            log.warning("whether files of documents of %s were redacted is not known: %s", self._room_id, error)
+            return ()
+
+    async def drop_files(self, event_ids: Sequence[str]) -> None:
+        """Delete the documents whose files are gone."""
+        async with self._parts.store.transaction() as tables:
+            gone = [each for event_id in event_ids for each in await tables.documents.of_event(self._room_id, event_id)]
+            await tables.documents.delete(each.id for each in gone)
+        self.forgotten(len(gone))
 
     def forgotten(self, count: int) -> None:
         """Follow documents that are gone from the database."""

@@ -248,6 +248,10 @@ class Matrix(Protocol):
         """
         ...
 
+    async def is_redacted(self, room_id: str, event_id: str) -> bool:
+        """Whether what an event held was deleted; what cannot be seen is not. Raises MatrixError."""
+        ...
+
     async def direct_room(self, user_id: str) -> str:
         """Return the direct room of the bot with a user, made (encrypted) and the user invited where there is none.
 

@@ -59,6 +59,15 @@ class Media:
         except (*MALFORMED, KeyMissing, EncryptionError) as error:
             raise Refused("file-unreadable") from error
 
+    async def is_gone(self, room_id: str, event_id: str) -> bool:
+        """Whether an event was redacted. One that the bot may not see may still be there. Raises MatrixError."""
+        try:
+            return is_redacted(await self._client.request("GET", endpoint("rooms", room_id, "event", event_id)))
+        except Rejected as error:
+            if not error.permanent:
+                raise
+            return False
+
     async def put(self, content: Mapping[str, Any], data: bytes, *, encrypted: bool) -> Json:
         """Upload a file and return the content of its event, with where it lies and in an encrypted room its key.
 

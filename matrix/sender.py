@@ -87,6 +87,10 @@ class Sender:
         """Return what an event holds, decrypted; None: nothing of these kinds. See Media.fetch for what it raises."""
         return await self._media.fetch(room_id, event_id, most_bytes, kinds)
 
+    async def is_redacted(self, room_id: str, event_id: str) -> bool:
+        """Whether what an event held was deleted; what cannot be seen is not. Raises MatrixError."""
+        return await self._media.is_gone(room_id, event_id)
+
     async def direct_room(self, user_id: str) -> str:
         """Return the direct room of the bot with a user, made (encrypted) and the user invited where there is none.
 

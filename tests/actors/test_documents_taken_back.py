@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from index.builtin import BuiltinEmbedder
+from memory.errors import MatrixError
 from memory.events import Incoming, IncomingKind, JournalState
 from tests.actors.breaking import Breakage
-from tests.actors.conftest import BAU, JUNO, ROOM, Bot, until
+from tests.actors.conftest import BAU, BOT, JUNO, ROOM, Bot, until
 from tests.actors.document_room import (
     ABOUT_THE_PRINTER,
     CHUNKS,
@@ -178,6 +179,36 @@ async def test_an_event_of_the_same_id_in_another_room_keeps_its_document(bot: B
     assert counts(bot) == (1, 3, 3)
     await bot.say(ABOUT_THE_PRINTER, room="!two:hs")
     assert texts_given(bot) == [CHUNKS[0]]
+
+
+@pytest.mark.parametrize("killed", [False, True])
+async def test_what_was_deleted_while_the_bot_was_not_in_the_room_is_gone_once_it_is_back(
+    bot: Bot, *, killed: bool
+) -> None:
+    file, other = send_file(bot), send_file(bot, "Something that stays.")
+    await add(bot, file)
+    await add(bot, other)
+    bot.matrix.redacted.add((ROOM, file))
+    bot.matrix.fetch_gate = asyncio.Event()
+    await bot.deliver(Incoming("$back", ROOM, BOT, IncomingKind.JOINED, bot.clock.now()))
+    if killed:
+        await bot.restart()
+    assert counts(bot)[0] == 2
+    bot.matrix.fetch_gate.set()
+    await bot.settle()
+    assert counts(bot) == (1, 1, 1)
+    assert bot.matrix.bodies()[-1].startswith("Hello"), "and it greets the room"
+    await bot.say(ABOUT_THE_PRINTER)
+    assert texts_given(bot) == []
+
+
+async def test_where_the_homeserver_cannot_tell_documents_stay(bot: Bot) -> None:
+    await add(bot, send_file(bot))
+    bot.matrix.fetch_failures = [MatrixError("down")]
+    await bot.deliver(Incoming("$back", ROOM, BOT, IncomingKind.JOINED, bot.clock.now()))
+    await bot.settle()
+    assert counts(bot) == (1, 3, 3)
+    assert bot.matrix.bodies()[-1].startswith("Hello")
 
 
 @pytest.mark.parametrize("deleted", ["redaction", "command"])

@@ -28,6 +28,7 @@ class FakeMatrix:
         self.looked_for: list[str] = []
         self.findable: dict[str, str] = {}
         self.files: dict[tuple[str, str], Attachment] = {}  # by room and event
+        self.redacted: set[tuple[str, str]] = set()  # by room and event
         self.fetched: list[str] = []  # events whose files were asked for
         self.fetch_failures: list[Exception] = []
         self.fetch_gate: asyncio.Event | None = None  # while set, holds files back
@@ -72,6 +73,13 @@ class FakeMatrix:
         if found is not None and len(found.data) > most_bytes:
             raise Refused("file-too-large", limit=f"{most_bytes / 1_000_000:g}")
         return found if found is not None and (found.kind or MediaKind.FILE) in kinds else None
+
+    async def is_redacted(self, room_id: str, event_id: str) -> bool:
+        if self.fetch_gate is not None:
+            await self.fetch_gate.wait()
+        if self.fetch_failures:
+            raise self.fetch_failures.pop(0)
+        return (room_id, event_id) in self.redacted
 
     async def direct_room(self, user_id: str) -> str:
         if user_id in self.unreachable:

@@ -119,6 +119,18 @@ async def test_an_event_the_bot_may_not_see_is_none_and_a_homeserver_in_trouble_
         await media(client).fetch(ROOM, "$1", 100, PICTURES)
 
 
+async def test_whether_an_event_was_redacted_is_told_as_far_as_it_can_be_seen() -> None:
+    client = StubClient(image())
+    assert not await media(client).is_gone(ROOM, "$1")
+    client.raw |= {"content": {}, "unsigned": {"redacted_because": {"type": "m.room.redaction"}}}
+    assert await media(client).is_gone(ROOM, "$1")
+    client.failure = Rejected("GET", 404, {"errcode": "M_NOT_FOUND"})
+    assert not await media(client).is_gone(ROOM, "$1")
+    client.failure = Rejected("GET", 502, {})
+    with pytest.raises(MatrixError):
+        await media(client).is_gone(ROOM, "$1")
+
+
 @pytest.mark.parametrize("address", ["https://example.org/cat.png", "mxc://example.org/../secret", "", None])
 async def test_only_addresses_of_the_homeservers_media_are_followed(address: str | None) -> None:
     client = StubClient(image(url=address))
