@@ -151,9 +151,9 @@ async def test_a_file_the_homeserver_will_never_take_is_not_kept(bot: Bot) -> No
     event = bot.message("hello", direct=True, alone=True)
     bot.matrix.failures = [MatrixError("M_TOO_LARGE", permanent=True)]
     await answer(bot, event, "", Private(JUNO, "", FILE))
-    assert bot.matrix.sent == []
-    async with bot.store.transaction() as tables:
-        assert await tables.outbox.pending() == ()
+    missing = "I could not send a file that belongs to this answer: the homeserver does not take it."
+    assert bot.matrix.bodies() == [missing]
+    assert [waits for _, _, waits in await rows(bot, event.event_id)] == [False, False]
     assert not any(waits for _, _, waits in await rows(bot, event.event_id))
 
 
