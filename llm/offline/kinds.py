@@ -35,6 +35,7 @@ class _Phrases:
     document: str
     of: str
     picture: str
+    withheld: str
 
 
 _TEXTS: Mapping[str, _Phrases] = {
@@ -51,6 +52,7 @@ _TEXTS: Mapping[str, _Phrases] = {
         document="In “{title}”, part {part}, it says: “{sentence}” {nature}",
         of="of",
         picture="You showed me a picture. I cannot look at pictures {}.",
+        withheld="There is something with that message that I cannot see, hear or open {}.",
     ),
     "de": _Phrases(
         known="Das ist eins der wenigen Programme, die ich auswendig kenne {}.",
@@ -65,6 +67,7 @@ _TEXTS: Mapping[str, _Phrases] = {
         document="In „{title}“, Teil {part}, steht: „{sentence}“ {nature}",
         of="von",
         picture="Du hast mir ein Bild gezeigt. Ich kann keine Bilder ansehen {}.",
+        withheld="Zu dieser Nachricht gehört etwas, das ich nicht sehen, hören oder öffnen kann {}.",
     ),
 }
 
@@ -105,6 +108,11 @@ def document_answer(part: Part, said: str, language: str, nature: str) -> str:
 def picture_answer(language: str, nature: str) -> str:
     """Say that a picture came, and that rules cannot look at it."""
     return _TEXTS[language].picture.format(nature)
+
+
+def withheld_answer(language: str, nature: str) -> str:
+    """Say that a message holds, or replies to, what is not shown."""
+    return _TEXTS[language].withheld.format(nature)
 
 
 def _words(said: str) -> frozenset[str]:

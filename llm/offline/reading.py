@@ -72,7 +72,7 @@ class ReplyInput:
     """What a reply request shows: who said what last, what is remembered, and what may be called.
 
     kind: of the turn, ASK for all without a word of their own. documents: parts, best first. pictures: how many are
-    shown with the message.
+    shown with the message. withheld: it holds or replies to a file or picture that is not shown.
     results: what tool calls just answered, as (arguments, result text, is_error). calls: how many went before.
     """
 
@@ -86,6 +86,7 @@ class ReplyInput:
     kind: TurnKind = TurnKind.ASK
     documents: tuple[Part, ...] = ()
     pictures: int = 0
+    withheld: bool = False
 
 
 def is_extraction(body: JsonObject) -> bool:
@@ -188,6 +189,7 @@ def read_reply(body: JsonObject) -> ReplyInput:
             for each in unfence("document", beside)
         ),
         pictures=sum(block["type"] == "image" for block in _blocks(last_user)),
+        withheld=bool({each.text for each in unfence("turn", beside)} - set(INSTRUCTIONS.values())),
     )
 
 

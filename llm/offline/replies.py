@@ -14,7 +14,7 @@ from llm.offline.english import is_english
 from llm.offline.facts import facts_of
 from llm.offline.forgetting import asked_to_forget, ids_to_forget
 from llm.offline.german import is_german
-from llm.offline.kinds import code_answer, document_answer, picture_answer, scene_answer
+from llm.offline.kinds import code_answer, document_answer, picture_answer, scene_answer, withheld_answer
 from llm.offline.reading import Line, ReplyInput
 from llm.offline.sameness import related_words
 from memory.text import MAX_CHARACTERS, blank, clean
@@ -165,12 +165,15 @@ def _say(text: str) -> Answered:
 
 
 def _paragraphs(texts: _Phrases, request: ReplyInput, language: str) -> Iterator[str]:
-    """Yield what there is to say of a picture, from documents and from memory; of the last where there is no other."""
+    """Yield what there is to say of files, from documents and from memory; of the last where there is no other."""
     if request.pictures:
         yield picture_answer(language, texts.nature)
+    elif request.withheld:
+        yield withheld_answer(language, texts.nature)
     if request.documents:
         yield document_answer(request.documents[0], request.said, language, texts.nature)
-    if not (request.pictures or request.documents) or request.recalled or facts_of(request.said[:_READ]):
+    other = request.pictures or request.withheld or request.documents
+    if not other or request.recalled or facts_of(request.said[:_READ]):
         yield _plain(texts, request)
 
 

@@ -86,3 +86,12 @@ async def test_a_picture_is_named_as_not_looked_at(offline: Bot) -> None:
     await offline.deliver(message)
     await offline.settle()
     assert "I cannot look at pictures (offline rules, not a language model)." in offline.matrix.bodies()[-1]
+
+
+@pytest.mark.parametrize("kind", [MediaKind.AUDIO, MediaKind.FILE])
+async def test_any_other_file_with_a_question_is_named_as_not_understood(offline: Bot, kind: MediaKind) -> None:
+    await offline.deliver(offline.message("what do I say there?", media=kind))
+    await offline.settle()
+    assert "I cannot see, hear or open (offline rules, not a language model)." in offline.matrix.bodies()[-1]
+    await offline.say("what do I say there?")
+    assert "cannot see" not in offline.matrix.bodies()[-1]
