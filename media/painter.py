@@ -99,7 +99,7 @@ class OpenAiPainter:
         async with self._session.post(self._url, json=sent, allow_redirects=False) as response:
             if response.status == _OK:
                 return _OK, await _bounded(response)
-            return response.status, await response.content.read(MAX_ERROR_BYTES)
+            return response.status, await _beginning(response)
 
     def _connected(self) -> aiohttp.ClientSession:
         key = self._settings.api_key.get_secret_value()
@@ -118,6 +118,14 @@ async def _bounded(response: aiohttp.ClientResponse) -> bytes:
         content += chunk
         if len(content) > MAX_ANSWER_BYTES:
             raise PaintingFailed(f"the painting server answered with over {MAX_ANSWER_BYTES} bytes")
+    return bytes(content)
+
+
+async def _beginning(response: aiohttp.ClientResponse) -> bytes:
+    """Read as much of an answer as tells what is wrong; it may come in pieces."""
+    content = bytearray()
+    while len(content) < MAX_ERROR_BYTES and (piece := await response.content.read(MAX_ERROR_BYTES - len(content))):
+        content += piece
     return bytes(content)
 
 

@@ -93,6 +93,24 @@ async def test_what_the_server_will_not_paint_is_a_word_to_the_person(
         await make().paint(DESCRIPTION)
 
 
+async def test_a_refusal_that_comes_in_pieces_is_read_to_its_end(make: Make) -> None:
+    body = json.dumps({"error": {"message": "x" * 99, "code": "moderation_blocked"}}).encode()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(f"HTTP/1.1 400 Bad Request\r\nContent-Length: {len(body)}\r\n\r\n".encode())
+        for piece in (body[:20], body[20:]):
+            writer.write(piece)
+            await writer.drain()
+            await asyncio.sleep(0.05)  # or the two would be one for who reads
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as listening:
+        port = listening.sockets[0].getsockname()[1]
+        with pytest.raises(Refused, match="painter-declined"):
+            await make(base_url=f"http://127.0.0.1:{port}/v1").paint(DESCRIPTION)
+
+
 @pytest.mark.parametrize(
     ("status", "said"),
     [
