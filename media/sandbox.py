@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from signal import SIGSYS
+from signal import SIGKILL, SIGSYS
 from typing import Any
 
 from media.worker import EXIT_TOO_COSTLY, Job, Json
@@ -29,6 +29,8 @@ _NEEDED = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")  # where some systems keep wh
 _COMPLAINT_BYTES = 20_000  # a traceback of the program's own, from before the file was read
 _HEAD_BYTES = 1_000_000
 _PIECE = 65_536
+_BURIAL_SECONDS = 10.0  # a killed process is gone in no time, but for one that waits for a broken disk
+_UNREADABLE = "answered what it never answers"
 
 
 class Sandbox:
@@ -46,14 +48,18 @@ class Sandbox:
         """
         async with self._free:
             head, made = await _talk(job, json.dumps(dict(arguments)).encode() + b"\n" + data)
-        if text_id := head.get("refused"):
-            raise Refused(text_id, **head["values"])
-        if "broken" in head:
-            raise MediaFailed(f"the job {job.module} met {head['broken']}")
-        return head["result"], made
+        match head:
+            case {"result": dict(result)}:
+                return result, made
+            case {"refused": str(text_id), "values": dict(values)}:
+                raise Refused(text_id, **values)
+            case {"broken": str(fault)}:
+                raise MediaFailed(f"the job {job.module} met {fault}")
+        raise MediaFailed(f"the job {job.module} {_UNREADABLE}")
 
 
-async def _talk(job: Job, request: bytes) -> tuple[Json, bytes]:
+async def _talk(job: Job, request: bytes) -> tuple[object, bytes]:
+    """Return what the process says, which is anything where a file has taken it over, and the bytes after that."""
     process = await _started(job)
     try:
         async with asyncio.timeout(job.wall_seconds):
@@ -76,8 +82,10 @@ async def _talk(job: Job, request: bytes) -> tuple[Json, bytes]:
     if code != 0:
         raise MediaFailed(f"the process for {job.module} ended with {code}: {complaint.decode(errors='replace')}")
     head, _, made = answer.partition(b"\n")
-    parsed: Json = json.loads(head)
-    return parsed, made
+    try:
+        return json.loads(head), made
+    except (ValueError, RecursionError):
+        raise MediaFailed(f"the job {job.module} {_UNREADABLE}") from None
 
 
 async def _started(job: Job) -> Process:
@@ -92,7 +100,7 @@ async def _started(job: Job) -> Process:
             env={key: os.environ[key] for key in _NEEDED if key in os.environ},
             start_new_session=True,
         )
-    except OSError as error:
+    except (OSError, RuntimeError) as error:  # RuntimeError: no thread, with which asyncio waits for its end
         raise MediaFailed(f"no process could be started for {job.module}: {error}") from error
 
 
@@ -117,9 +125,11 @@ async def _take(process: Process, stream: asyncio.StreamReader | None, most: int
 
 
 def _kill(process: Process) -> None:
-    if process.returncode is None:
-        with suppress(ProcessLookupError):
-            process.kill()
+    """Kill the process and what it has started, which only root's can (media/worker.py)."""
+    streams = (process.stdout, process.stderr)
+    if process.returncode is None or not all(stream is None or stream.at_eof() for stream in streams):
+        with suppress(ProcessLookupError, PermissionError):  # macOS says that of a group that is dead
+            os.killpg(process.pid, SIGKILL)
 
 
 async def _buried(process: Process) -> None:
@@ -128,7 +138,11 @@ async def _buried(process: Process) -> None:
     What it wrote is read away: a pipe that nobody reads would keep asyncio from noticing the end.
     """
     _kill(process)
-    for stream in (process.stdout, process.stderr):
-        while stream is not None and await stream.read(_PIECE):
-            pass
-    await process.wait()
+    try:
+        async with asyncio.timeout(_BURIAL_SECONDS):
+            for stream in (process.stdout, process.stderr):
+                while stream is not None and await stream.read(_PIECE):
+                    pass
+            await process.wait()
+    except TimeoutError:
+        log.error("a process that worked on a file does not end, or has left another behind; is the bot run as root?")

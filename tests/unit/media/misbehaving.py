@@ -151,6 +151,19 @@ def give_back(data: bytes) -> tuple[Any, bytes]:
     return len(data), data[::-1]
 
 
+def speak(data: bytes) -> NoReturn:
+    """Answer by itself, as what a file has taken over may."""
+    os.write(3, data)
+    os._exit(0)
+
+
+def leave_another(_: bytes) -> NoReturn:
+    """Start another process, which root's can, and go; that one holds the pipes and waits."""
+    if os.fork() == 0:
+        time.sleep(60)
+    os._exit(0)
+
+
 def thread(_: bytes) -> tuple[Any, bytes]:
     return trial(lambda: Thread(target=int).start()), b""
 
@@ -171,6 +184,6 @@ ACTS: dict[str, Callable[[bytes], tuple[Any, bytes]]] = {
             flood,
             chatter,
         ),
-        *(crash, filtered, leave, refuse, fail, panic, give_back, thread),
+        *(crash, filtered, leave, refuse, fail, panic, give_back, thread, speak, leave_another),
     )
 }

@@ -6,14 +6,16 @@ import asyncio
 import os
 from errno import EACCES, EMFILE
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
+from media.jobs import MediaJobs
 from media.landlock import known_version
 from media.sandbox import Sandbox
 from media.worker import Job
 from memory.errors import MediaFailed, Refused
+from memory.media import Attachment
 
 JOB = Job("tests.unit.media.misbehaving", megabytes=128, cpu_seconds=1)
 DENIED = f"PermissionError {EACCES}"
@@ -131,6 +133,41 @@ async def test_a_process_that_breaks_is_no_fault_of_the_file() -> None:
         await act("leave")
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [b"no JSON", b"[1]", b"[" * 100_000, b'{"result": ' + b"1" * 5_000 + b"}", b'{"refused": "picture-damaged"}'],
+    ids=["no JSON", "a list", "a deep list", "a long number", "half a refusal"],
+)
+async def test_an_answer_that_no_job_gives_is_a_fault_told(answer: bytes) -> None:
+    """A file that has taken the process over may answer anything."""
+    with pytest.raises(MediaFailed, match="answered what it never answers"):
+        await act("speak", answer + b"\n")
+
+
+@pytest.mark.parametrize(
+    ("told", "made"),
+    [
+        ({}, b"[]"),
+        ({"title": 1, "media_type": "", "width": "1", "height": 1, "blurhash": ""}, b"[]"),
+        *(({"title": "", "media_type": ""}, made) for made in (b"", b"[1]", b'{"a": 1}', b"[" * 100_000)),
+    ],
+)
+async def test_what_is_no_picture_and_no_document_is_a_fault_told(told: dict[str, Any], made: bytes) -> None:
+    class Told(Sandbox):
+        async def run(self, *_: object) -> tuple[dict[str, Any], bytes]:
+            return told, made
+
+    jobs = MediaJobs(Told())
+    for asked in (jobs.picture(b""), jobs.rasterise(""), jobs.document(Attachment("", "", b""), 1)):
+        with pytest.raises(MediaFailed, match="answered with no"):
+            await asked
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="nobody else's process can start another")
+async def test_what_a_process_leaves_behind_is_ended_with_it() -> None:
+    assert await costly("leave_another", Job(JOB.module, wall_seconds=0.5))
+
+
 async def test_a_filter_of_system_calls_that_forbids_too_much_is_named() -> None:
     with pytest.raises(MediaFailed, match="filter of system calls"):
         await act("filtered")
@@ -143,6 +180,15 @@ async def test_a_job_that_cannot_be_loaded_says_so() -> None:
 
 async def test_a_process_that_cannot_be_started_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.executable", "/nowhere/python")
+    with pytest.raises(MediaFailed, match="no process could be started"):
+        await act("give_back")
+
+
+async def test_a_process_whose_end_cannot_be_waited_for_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def no_thread(*_: object, **__: object) -> NoReturn:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", no_thread)
     with pytest.raises(MediaFailed, match="no process could be started"):
         await act("give_back")
 
