@@ -190,12 +190,14 @@ class DocumentDesk:
         """
         async with self._parts.store.transaction() as tables:
             documents = await tables.documents.of_room(self._room_id)
-        files = dict.fromkeys(document.event_id for document in documents)
-        try:
-            return tuple([each for each in files if await self._parts.matrix.is_redacted(self._room_id, each)])
-        except MatrixError as error:
-            log.warning("whether files of documents of %s were redacted is not known: %s", self._room_id, error)
-            return ()
+        gone: list[str] = []
+        for event_id in dict.fromkeys(document.event_id for document in documents):
+            try:
+                if await self._parts.matrix.is_redacted(self._room_id, event_id):
+                    gone.append(event_id)
+            except MatrixError as error:
+                log.warning("whether a file of %s was redacted is not known: %s", self._room_id, error)
+        return tuple(gone)
 
     async def drop_files(self, event_ids: Sequence[str]) -> None:
         """Delete the documents whose files are gone."""

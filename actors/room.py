@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from actors.actor import Address
 from actors.answers import Said, answering
+from actors.arriving import Arrivals, FilesSeen
 from actors.commanding import CommandRunner, members_of
 from actors.context_messages import ForgetContext, LeftContext, SetPersona
 from actors.documents import DocumentOwner
@@ -26,7 +27,6 @@ from actors.taking_back import TakingBack
 from actors.tracing import following
 from actors.turns import Answered, Turn
 from actors.typing_notice import TypingNotice
-from actors.welcome import welcome
 from actors.windows import Windows
 from actors.wordless import speaks
 from memory.errors import Stopping
@@ -47,14 +47,6 @@ class _Done:
     answered: Answered | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _FilesSeen:
-    """On coming into the room it was looked for what was deleted while the bot was out: `gone` are events of files."""
-
-    entry: JournalEntry
-    gone: tuple[str, ...]
-
-
 class RoomActor(DocumentOwner):
     """Owns a room's list, documents, conversation windows and lanes."""
 
@@ -71,7 +63,7 @@ class RoomActor(DocumentOwner):
         self._windows = Windows(self.room_id, parts)
         self._taking_back = TakingBack(parts, context, self._windows, self.documents)
         self._persona = "default"
-        self._files_seen: set[str] = set()  # since which of the bot's arrivals
+        self._arrivals = Arrivals(parts, context, self.documents)
 
     async def load(self) -> None:
         """Read the persona, and take up what an earlier run or instance left unanswered or unsent."""
@@ -97,9 +89,8 @@ class RoomActor(DocumentOwner):
                 await self._forget(message)
             case LeftContext(user_id, through, silent):
                 await self._leave_context(user_id, through, silent=silent)
-            case _FilesSeen(entry, gone):
-                await self.documents.drop_files(gone)
-                self._files_seen.add(entry.incoming.event_id)
+            case FilesSeen(entry):
+                await self._arrivals.follow(message)
                 await self._accept(entry)
             case _Done(event_id, answered):
                 await self._done(event_id, answered)
@@ -126,10 +117,8 @@ class RoomActor(DocumentOwner):
         event = entry.incoming
         if event.event_id in self._lanes.by_event or event.event_id in self._taking_back.gone:
             return
-        if event.kind is IncomingKind.JOINED and event.event_id not in self._files_seen:
-            self.context.spawn(self._see_files(entry))
-        elif event.kind is IncomingKind.JOINED:
-            await welcome(entry, self.parts, self.context.system)
+        if event.kind is IncomingKind.JOINED:
+            await self._arrivals.take(entry)
         elif event.kind is not IncomingKind.MESSAGE:
             await self._retract(entry)
         elif entry.state is JournalState.ANSWERED:
@@ -276,10 +265,6 @@ class RoomActor(DocumentOwner):
             job.entry = replace(job.entry, in_context=False)
             if silent and job.meaning.turn is not None:
                 await self._stop(job, JournalState.IGNORED)
-
-    async def _see_files(self, entry: JournalEntry) -> _FilesSeen:
-        """Find out what the bot was not told while it was not in the room; only then is its arrival done with."""
-        return _FilesSeen(entry, await self.documents.files_gone())
 
     # --- it is redacted or edited -----------------------------------------------------------------------------------
 

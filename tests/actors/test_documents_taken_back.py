@@ -202,9 +202,12 @@ async def test_what_was_deleted_while_the_bot_was_not_in_the_room_is_gone_once_i
     assert texts_given(bot) == []
 
 
-async def test_where_the_homeserver_cannot_tell_documents_stay(bot: Bot) -> None:
-    await add(bot, send_file(bot))
+async def test_where_the_homeserver_cannot_tell_documents_stay_and_only_those(bot: Bot) -> None:
+    file, other = send_file(bot), send_file(bot, "Something that goes.")
+    await add(bot, file)
+    await add(bot, other)
     bot.matrix.fetch_failures = [MatrixError("down")]
+    bot.matrix.redacted |= {(ROOM, file), (ROOM, other)}
     await bot.deliver(Incoming("$back", ROOM, BOT, IncomingKind.JOINED, bot.clock.now()))
     await bot.settle()
     assert counts(bot) == (1, 3, 3)
