@@ -33,7 +33,8 @@ TABLE = (
     Metric(
         "davenport_model_calls_total",
         "counter",
-        "Calls the model answered, by purpose (reply, extraction, cleanup, or story for its plan) and model.",
+        "Calls the model answered, by purpose and model; purpose: extraction, cleanup, story for the plan of one, or "
+        "reply for answers of every kind, drawings and parts of stories among them.",
         ("purpose", "model"),
     ),
     Metric(
@@ -45,13 +46,13 @@ TABLE = (
     Metric(
         "davenport_model_errors_total",
         "counter",
-        "Replies, extractions and calls for a cleanup that failed, by the kind of error.",
+        "Replies, plans of stories, extractions and calls for a cleanup that failed, by the kind of error.",
         ("purpose", "error"),
     ),
     Metric(
         "davenport_model_seconds",
         "histogram",
-        "How long replies, tools included, extractions and calls for a cleanup took.",
+        "How long replies, tools included, plans of stories, extractions and calls for a cleanup took.",
         ("purpose",),
         SLOW,
     ),
