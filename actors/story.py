@@ -124,7 +124,8 @@ class _Telling:
             await self._tell(request, plan)
         except _CutShort as cut:
             return await self._cut(plan, cut)
-        await self._thread.end(await self._summary(plan), told=True)
+        line, named = await self._summary(plan)
+        await self._thread.end(line, told=True, named=named)
         log.info("a story was told", extra={"event_id": self._event.event_id, "parts": len(self._told.texts)})
         return True
 
@@ -216,8 +217,8 @@ class _Telling:
             await self._thread.end(cut.reason, told=False, usage=cut.usage)
             return False
         note = self._say("story-cut", number=told, total=len(plan.parts), reason=cut.reason)
-        line = f"{await self._summary(plan)} {note}"
-        await self._thread.end(line, told=True, note=note, usage=cut.usage)
+        line, named = await self._summary(plan)
+        await self._thread.end(f"{line} {note}", told=True, named=named, note=note, usage=cut.usage)
         log.info("a story was cut short", extra={"event_id": self._event.event_id, "parts": told})
         return True
 
@@ -227,17 +228,16 @@ class _Telling:
             return self._say("story-drawing", number=step.picture, total=plan.pictures)
         return self._say("story-writing", number=step.part, total=len(plan.parts))
 
-    async def _summary(self, plan: StoryPlan) -> str:
-        """Say what was told; without its title where it was asked for in private and others see the line now (D8)."""
-        told, title = self._told, escape(plan.title)
-        if await self._thread.alone_no_more():
-            title = self._say("story-untitled")
+    async def _summary(self, plan: StoryPlan) -> tuple[str, bool]:
+        """Return what was told, and whether its title is said: not where others see the line of a private one (D8)."""
+        told, named = self._told, not await self._thread.alone_no_more()
+        title = escape(plan.title) if named else self._say("story-untitled")
         sentences = [self._say("story-told", title=title, n=len(told.texts))]
         if told.drawn:
             sentences.append(self._say("story-pictures", n=told.drawn))
         if told.undrawn:
             sentences.append(self._say("story-pictures-missing", n=told.undrawn))
-        return " ".join(sentences)
+        return " ".join(sentences), named
 
 
 def _heading(plan: StoryPlan, part: int) -> str:

@@ -83,14 +83,17 @@ class StoryThread:
         async with self._saying(said, line=line, usage=usage) as tables:
             await tables.effects.record(self._event.event_id, call, json.dumps(result, ensure_ascii=False))
 
-    async def end(self, line: str, *, told: bool, note: str = "", usage: Iterable[Usage] = ()) -> None:
+    async def end(
+        self, line: str, *, told: bool, named: bool = False, note: str = "", usage: Iterable[Usage] = ()
+    ) -> None:
         """End the story; the results of its steps are needed no more and go. Raises TakenBack.
 
         line: what the edited line says of it. note: what is said in the thread. told: at least a part of it was told.
+        named: the line says its title, which in private is for whoever asked alone, also where another comes in (D8).
         """
         event_id = self._event.event_id
         said = Said(note, notice=True, label="end", thread_root=self._thread_root)
-        async with self._saying(said, line=line, usage=usage) as tables:
+        async with self._saying(said, line=line, named=named, usage=usage) as tables:
             if told:
                 await tables.journal.answered_apart(event_id, TurnKind.STORY, self._parts.clock.now())
             else:
@@ -115,23 +118,24 @@ class StoryThread:
 
     @asynccontextmanager
     async def _saying(
-        self, said: Said, *, line: str | None = None, usage: Iterable[Usage] = ()
+        self, said: Said, *, line: str | None = None, named: bool = False, usage: Iterable[Usage] = ()
     ) -> AsyncIterator[Tables]:
         event, spending = self._event, self._parts.spending
         if line is not None:
-            said = replace(said, more=await self._edited(line, said.label))
+            said = replace(said, more=await self._edited(line, said.label, named=named))
         async with answering(self._parts, self._system, event, said) as tables:
             await self._refuse_if_taken_back(tables)
             yield tables
             recorded = await spending.of_reply(tables, event, usage, self._parts.clock.now(), _PURPOSE)
         spending.committed(recorded)
 
-    async def _edited(self, line: str, label: str) -> list[OutboxRow]:
+    async def _edited(self, line: str, label: str, *, named: bool = False) -> list[OutboxRow]:
         event = self._event
         first = transaction_id(event.event_id, 0, _LINE)
         said = Answer(event.room_id, event.event_id, event.sender, line, event.thread_root, notice=True, edits=first)
         rows = await rows_of(self._parts, said, f"{_LINE} {label}")
-        only_for = event.sender if event.private and not await self.alone_no_more() else None
+        alone = event.private and (named or not await self.alone_no_more())
+        only_for = event.sender if alone else None
         return [replace(row, only_for=only_for) for row in rows]
 
     async def _refuse_if_taken_back(self, tables: Tables) -> None:

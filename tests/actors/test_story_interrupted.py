@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memory.events import Incoming, IncomingKind, JournalState
+from memory.events import Answer, Incoming, IncomingKind, JournalState
 from memory.model import Reply, Usage
 from memory.quota import CommandQuota, Quota
 from memory.settings import KindSettings
@@ -159,6 +159,21 @@ async def test_d8_what_is_complete_is_not_named_to_who_came_in(teller: Bot) -> N
     go.set()
     await teller.settle()
     assert "Fox" not in teller.matrix.bodies(DIRECT)[-1]
+    assert (await entry_of(teller, event)).state is JournalState.LEARNED
+
+
+async def test_d8_nor_to_who_comes_in_while_its_last_line_is_made(teller: Bot, monkeypatch: pytest.MonkeyPatch) -> None:
+    render = teller.matrix.render
+
+    def entered(answer: Answer) -> tuple[str, ...]:
+        if answer.edits is not None and "Fox" in answer.markdown:
+            teller.matrix.joined[DIRECT].add(BAU)
+        return render(answer)
+
+    monkeypatch.setattr(teller.matrix, "render", entered)
+    event = await teller.say(ASKED, room=DIRECT, direct=True, alone=True)
+    assert BAU in teller.matrix.joined[DIRECT]
+    assert lines(teller, DIRECT)[-1] == say("private-unsent")
     assert (await entry_of(teller, event)).state is JournalState.LEARNED
 
 
