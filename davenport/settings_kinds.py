@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from pydantic import Field, SecretStr, ValidationInfo, field_validator
+from pydantic import Field, SecretStr
 from pydantic.config import JsonDict
-from pydantic_core import PydanticCustomError
 
-from davenport.settings_section import AN_ADDRESS, HELD_IN_FILE, Address, SecretFile, Section
+from davenport.settings_section import AN_ADDRESS, HELD_IN_FILE, Address, ModelName, SecretFile, Section
 from media.settings import PainterSettings
 from memory.settings import KindSettings
 
@@ -66,9 +65,8 @@ class DrawSection(Section):
         description="The address of that server's API with its version; /images/generations is added.",
         json_schema_extra={"allowed": AN_ADDRESS},
     )
-    model: str = Field(
+    model: ModelName = Field(
         default=PAINTER.model,
-        validate_default=True,
         description="The model that paints.",
         json_schema_extra={"allowed": "the name of a model; not empty for openai"},
     )
@@ -89,13 +87,6 @@ class DrawSection(Section):
     timeout_seconds: float = Field(
         default=PAINTER.timeout_seconds, gt=0, le=3600, description="How long that server may take for one picture."
     )
-
-    @field_validator("model")
-    @classmethod
-    def _named_where_needed(cls, value: str, info: ValidationInfo) -> str:
-        if info.data.get("provider") == "openai" and not value:
-            raise PydanticCustomError("no_model", "no model")
-        return value
 
     def painter(self) -> PainterSettings:
         """Return the values as the painter reads them."""

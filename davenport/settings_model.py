@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
-from davenport.settings_section import AN_ADDRESS, HELD_IN_FILE, Address, SecretFile, Section
+from davenport.settings_section import AN_ADDRESS, HELD_IN_FILE, Address, ModelName, SecretFile, Section
 from index.settings import EmbeddingSettings
 from llm.settings import LlmSettings
 from memory.spending import BudgetSettings, Price
@@ -160,9 +160,8 @@ class EmbeddingsSection(Section):
         description="The address of that server's API with its version; /embeddings is added.",
         json_schema_extra={"allowed": AN_ADDRESS},
     )
-    model: str = Field(
+    model: ModelName = Field(
         default=EMBEDDINGS.model,
-        validate_default=True,
         description="The embedding model. Another model, or another length, embeds everything anew (D17). Set "
         "memory.match_threshold and documents.match_threshold to what suits it.",
         json_schema_extra={"allowed": "the name of a model; not empty for openai"},
@@ -194,13 +193,6 @@ class EmbeddingsSection(Section):
         description="Memories and parts of documents embedded in a minute at most in the background, after a change of "
         "the model (D17). What is in use does not wait for it.",
     )
-
-    @field_validator("model")
-    @classmethod
-    def _named_where_needed(cls, value: str, info: ValidationInfo) -> str:
-        if info.data.get("provider") == "openai" and not value:
-            raise PydanticCustomError("no_model", "no model")
-        return value
 
     def client(self) -> EmbeddingSettings:
         """Return the values as the embedders read them."""

@@ -40,6 +40,14 @@ def with_host_and_port(address: str) -> str:
     return address
 
 
+def named_for_openai(model: str, info: ValidationInfo) -> str:
+    """Return the name of a section's model; refuse that there is none where the section's `provider` is "openai"."""
+    if info.data.get("provider") == "openai" and not model:
+        raise PydanticCustomError("no_model", "no model")
+    return model
+
+
+ModelName = Annotated[str, Field(validate_default=True), AfterValidator(named_for_openai)]
 Address = Annotated[str, Field(pattern=_ADDRESS), AfterValidator(with_host_and_port)]
 UsablePath = Annotated[Path, Field(strict=False), AfterValidator(expanded)]
 SecretFile = Annotated[UsablePath | None, Field(strict=False)]
