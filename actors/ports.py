@@ -160,7 +160,10 @@ class Embedder(Protocol):
 
 
 class ScopeIndexes(Protocol):
-    """One flat index per list, in memory only; whoever owns a list keeps its index in step with the database."""
+    """One flat index per list, in memory only; whoever owns a list keeps its index in step with the database.
+
+    The parts of a room's documents have an index of the same form, under ids of their own.
+    """
 
     def has(self, key: ListKey) -> bool:
         """Whether this list is loaded. False after it was evicted: load it again before searching."""

@@ -174,7 +174,10 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A memory found by the search of D2, with its cosine similarity in [-1, 1]."""
+    """A memory found by the search of D2, with its cosine similarity in [-1, 1].
+
+    Among parts of documents, which are indexed the same way, memory_id is the id of a part.
+    """
 
     memory_id: int
     similarity: float
