@@ -100,9 +100,9 @@ def without_fallback(body: str, relation: Mapping[str, Any]) -> str:
 
 
 def _event(raw: Mapping[str, Any], room: RoomView, kind: IncomingKind) -> Incoming:
-    sender = _text(raw["sender"])
+    sender = _id(raw["sender"])
     return Incoming(
-        event_id=_text(raw["event_id"]),
+        event_id=_id(raw["event_id"]),
         room_id=room.room_id,
         sender=sender,
         kind=kind,
@@ -131,8 +131,8 @@ def _message(
         text=addressing.text,
         addressed=addressing.addressed,
         for_others=addressing.for_others,
-        thread_root=None if thread is None else _text(thread),
-        reply_to=None if reply is None or relation.get("is_falling_back") is True else _text(reply),
+        thread_root=None if thread is None else _id(thread),
+        reply_to=None if reply is None or relation.get("is_falling_back") is True else _id(reply),
         media=media,
     )
 
@@ -157,13 +157,13 @@ def _edit(
     if media is None and new.get("msgtype") not in _READ_TYPES:
         return None
     incoming = _message(_event(raw, room, IncomingKind.EDIT), new, {}, room, media)
-    return replace(incoming, target=_text(relation["event_id"]), media=None)  # the file is that of the target
+    return replace(incoming, target=_id(relation["event_id"]), media=None)  # the file is that of the target
 
 
 def _redaction(raw: Mapping[str, Any], room: RoomView) -> Incoming:
     # Room version 11 moved the field into the content; servers may send it in either place.
     target = raw["redacts"] if "redacts" in raw else _mapping(raw["content"])["redacts"]
-    return replace(_event(raw, room, IncomingKind.REDACTION), target=_text(target))
+    return replace(_event(raw, room, IncomingKind.REDACTION), target=_id(target))
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
@@ -176,3 +176,10 @@ def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError("not a string")
     return value
+
+
+def _id(value: object) -> str:
+    """Read an id. Of encrypted events no homeserver has seen to it that it can be sent or stored."""
+    found = _text(value)
+    found.encode()  # UnicodeEncodeError, one of MALFORMED
+    return found

@@ -9,7 +9,7 @@ from datetime import datetime
 from memory.errors import StorageError
 from memory.events import Incoming, JournalEntry, JournalState, SyncBatch, Undecryptable
 from memory.types import Given, Recall, TurnKind
-from storage.codec import read_time, storable, time_text
+from storage.codec import read_time, storable, storable_or_none, time_text
 from storage.effects import EffectRows
 from storage.entries import COLUMNS, decode, decode_all, encode, encode_waiting, write_recall
 from storage.given import NOTHING_GIVEN, read_given, write_given
@@ -141,8 +141,11 @@ class JournalRows:
         return frozenset(event_id for (event_id,) in found)
 
     async def waiting(self, room_id: str | None = None, session_id: str | None = None) -> tuple[Undecryptable, ...]:
-        """Return the undecrypted events in order of arrival: of one room or Megolm session where named, or all."""
-        where, values = _only(room_id=room_id, session_id=session_id)
+        """Return the undecrypted events in order of arrival: of one room or Megolm session where named, or all.
+
+        Whoever sends a key says for which: there may be no such room, nor any text of that kind in a database.
+        """
+        where, values = _only(room_id=storable_or_none(room_id), session_id=storable_or_none(session_id))
         found = await self._sql.rows(f"{_WAITING}{where} ORDER BY seq", *values)
         return tuple(
             Undecryptable(event, room, sender, session, read_time(sent), raw)

@@ -115,7 +115,7 @@ class OutboxRows:
 
     async def answers(self, sent_event_id: str, room_id: str) -> str | None:
         """Return the event that one of the bot's own answers, both of this room; None when it is not known."""
-        row = await self._sql.row(_ANSWERS, sent_event_id, room_id)
+        row = await self._sql.row(_ANSWERS, storable(sent_event_id), room_id)
         return None if row is None else str(row[0])
 
     async def picture(self, sent_event_id: str, room_id: str) -> tuple[str, bool] | None:

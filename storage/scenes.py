@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from storage.codec import read_time, time_text
+from storage.codec import read_time, storable, time_text
 from storage.sql import Sql
 
 _PUT = """
@@ -27,16 +27,16 @@ class SceneRows:
 
     async def until(self, room_id: str, thread_root: str | None, user_id: str) -> datetime | None:
         """Return when a person's scene ends if nothing more is said; it may be past. None: there is none."""
-        row = await self._sql.row(_UNTIL, room_id, thread_root or "", user_id)
+        row = await self._sql.row(_UNTIL, room_id, storable(thread_root or ""), user_id)
         return None if row is None else read_time(row[0])
 
     async def put(self, room_id: str, thread_root: str | None, user_id: str, until: datetime) -> None:
         """Begin a scene, or let it go on until a later moment."""
-        await self._sql.run(_PUT, room_id, thread_root or "", user_id, time_text(until))
+        await self._sql.run(_PUT, room_id, storable(thread_root or ""), user_id, time_text(until))
 
     async def end(self, room_id: str, thread_root: str | None, user_id: str) -> datetime | None:
         """End a scene; return until when it would have gone on, None where there was none."""
-        row = await self._sql.row(_END, room_id, thread_root or "", user_id)
+        row = await self._sql.row(_END, room_id, storable(thread_root or ""), user_id)
         return None if row is None else read_time(row[0])
 
     async def end_of(self, user_id: str) -> None:

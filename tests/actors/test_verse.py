@@ -439,3 +439,11 @@ async def test_without_scenes_a_batch_is_not_looked_at_for_them(stage: Bot) -> N
         tables.scenes.until = None  # type: ignore[method-assign, assignment]
         marked = await stage.intake._scenes.mark(tables, batch, batch.events, frozenset())
     assert marked == batch.events
+
+
+@pytest.mark.parametrize("relation", ["thread_root", "reply_to"])
+async def test_a_relation_that_utf8_cannot_hold_stops_nobody_beside_a_scene(stage: Bot, relation: str) -> None:
+    await overheard(stage, "!verse on")
+    for sender in (JUNO, BAU):
+        await stage.say("hello", sender, **{relation: "$\ud800"})
+        assert told(stage) == "answer"

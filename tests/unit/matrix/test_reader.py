@@ -48,6 +48,13 @@ async def test_what_the_bot_itself_or_an_ignored_user_says_is_not_read(sender: s
     assert await read(raw(sender)) == Read()
 
 
+async def test_an_edit_of_what_can_be_no_event_is_passed_over_and_the_rest_is_read() -> None:
+    relation = {"rel_type": "m.replace", "event_id": "$\ud800"}
+    words = {"msgtype": "m.text", "body": "x"}
+    edit = raw("@juno:hs", content={**words, "m.new_content": words, "m.relates_to": relation})
+    assert [found.body for found in (await read(edit, raw("@juno:hs"))).events] == ["hello"]
+
+
 @pytest.mark.parametrize("sender", [GHOST, BOT, "@juno:hs"])
 async def test_what_anybody_deletes_is_deleted(sender: str) -> None:
     """A bot that moderates is ignored often enough, and people may delete something as the bot."""

@@ -128,6 +128,21 @@ def test_relations(relation: dict[str, Any], thread_root: str | None, reply_to: 
     assert (found.thread_root, found.reply_to) == (thread_root, reply_to)
 
 
+@pytest.mark.parametrize(
+    "relation",
+    [
+        {"m.in_reply_to": {"event_id": "$\ud800"}},
+        {"rel_type": "m.thread", "event_id": "$\ud800"},
+        {"rel_type": "m.replace", "event_id": "$\ud800"},
+    ],
+)
+def test_an_id_that_utf8_cannot_hold_is_malformed(relation: dict[str, Any]) -> None:
+    """As it may come in an encrypted event, which no homeserver reads: neither a path nor a database takes it."""
+    content = text("x", **{"m.relates_to": relation, "m.new_content": text("x")})
+    with pytest.raises(MALFORMED):
+        read(event(content), VIEW)
+
+
 def test_reply_fallback_is_removed_from_replies_only() -> None:
     quoted = "> <@bob:x> one\n> two\n\ndavenport: three"
     assert without_fallback(quoted, {"m.in_reply_to": {"event_id": "$r"}}) == "davenport: three"

@@ -138,6 +138,7 @@ async def test_undecryptable_events_wait_with_their_json_until_the_key_comes(dat
         assert await tables.journal.waiting(build.ROOM) == waiting[:2]
         assert await tables.journal.waiting(build.ROOM, "a") == waiting[:1]
         assert await tables.journal.waiting(build.OTHER_ROOM, "a") == ()
+        assert await tables.journal.waiting("!\ud800:hs", "\ud800") == (), "what a key says of itself may be anything"
         assert await tables.journal.known([event.event_id for event in waiting]) == {
             event.event_id for event in waiting
         }
