@@ -131,7 +131,7 @@ async def test_a_short_block_is_a_file_where_one_event_cannot_hold_it(bot: Bot) 
     sent = [content for _, _, content in bot.matrix.sent]
     assert [content["msgtype"] for content in sent][-1] == "m.file"
     assert len(sent) > 2
-    assert sent[-1]["info"] == {"mimetype": MEDIA_TYPE, "size": len(wide)}
+    assert sent[-1]["info"] == {"mimetype": "text/plain; charset=utf-8", "size": len(wide)}
     assert bot.matrix.uploads == [wide.encode()]
 
 
