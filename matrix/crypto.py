@@ -21,6 +21,9 @@ from memory.events import Undecryptable
 
 log = logging.getLogger(__name__)
 
+# What a homeserver lets through by power level, which it cannot where it does not see it, and what would be read twice.
+_NEVER_ENCRYPTED = frozenset({"m.room.redaction", "m.room.member", "m.room.encrypted"})
+
 
 class KeyMissing(Exception):
     """The key of an event's Megolm session is not here (yet)."""
@@ -58,6 +61,8 @@ class Decryptor:
         plain = json.loads(text)
         if plain.get("room_id") != room_id:
             raise ValueError("encrypted for another room")
+        if not isinstance(plain["type"], str) or plain["type"] in _NEVER_ENCRYPTED:
+            raise ValueError("of a type that is not encrypted")
         content = dict(plain["content"])
         relation = raw["content"].get("m.relates_to")
         if relation is not None:
