@@ -118,7 +118,7 @@ async def test_a_story_of_one_part_has_no_headings(teller: Bot) -> None:
 async def test_it_is_told_about_in_the_language_of_the_room(teller: Bot) -> None:
     teller.settings.languages[ROOM] = "de"
     await teller.say(ASKED)
-    assert lines(teller)[-1] == "**The Fox \\*and\\* the Moon**, in 3 Teilen, steht im Thread. Sie hat 2 Bilder."
+    assert lines(teller)[-1] == "**The Fox \\*and\\* the Moon**, in 3 Teilen, steht im Thread. Dazu gibt es 2 Bilder."
 
 
 # --- nothing is remembered (Words) ------------------------------------------------------------------------------------
