@@ -12,10 +12,11 @@ from memory.types import Match, Recall, TurnKind
 from storage.codec import read_time, read_time_or_none, storable, storable_or_none, time_text
 from storage.sql import Row, Value
 
-COLUMNS = (
+_COLUMNS = (
     "seq, event_id, room_id, sender, kind, sent_at, body, text, target, thread_root, reply_to, addressed, direct, "
     "alone, media, scene, state, received_at, persona, recall, said, answer, answered_at, in_context, turn"
 )
+SELECT = f"SELECT {_COLUMNS} FROM journal"
 
 
 def encode(event: Incoming, state: JournalState, at: str) -> tuple[Value, ...]:
@@ -49,12 +50,12 @@ def encode_waiting(event: Undecryptable, at: str) -> tuple[Value, ...]:
 
 
 def decode_all(rows: Iterable[Row]) -> tuple[JournalEntry, ...]:
-    """Read rows of `COLUMNS`."""
+    """Read rows of `SELECT`."""
     return tuple([decode(row) for row in rows])
 
 
 def decode(row: Row) -> JournalEntry:
-    """Read a row of `COLUMNS`."""
+    """Read a row of `SELECT`."""
     (
         seq, event_id, room_id, sender, kind, sent_at, body, text, target, thread_root, reply_to, addressed, direct,
         alone, media, scene, state, received_at, persona, recall, said, answer, answered_at, in_context, turn,

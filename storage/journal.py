@@ -1,50 +1,29 @@
-"""Events in the order they arrived, with the sync token of the batch they came in."""
+"""What becomes of the events that came in: turns, answers, conversation windows, and what is blanked and deleted."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 
 from memory.errors import StorageError
-from memory.events import Incoming, JournalEntry, JournalState, SyncBatch, Undecryptable
+from memory.events import JournalEntry, JournalState
 from memory.types import Given, Recall, TurnKind
-from storage.codec import read_time, storable, storable_or_none, time_text
+from storage.codec import storable, time_text
 from storage.effects import EffectRows
-from storage.entries import COLUMNS, decode, decode_all, encode, encode_waiting, write_recall
+from storage.entries import SELECT, decode, decode_all, write_recall
 from storage.given import NOTHING_GIVEN, read_given, write_given
-from storage.rooms import RoomRows
-from storage.sql import Row, Sql, Value
+from storage.incoming import IncomingRows
+from storage.sql import Row, Value
 
-_SELECT = f"SELECT {COLUMNS} FROM journal"
-_INSERT = """
-INSERT INTO journal (event_id, room_id, sender, kind, sent_at, body, text, target, thread_root, reply_to,
-                     addressed, direct, alone, media, scene, state, received_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (event_id) DO NOTHING
-"""
-_INSERT_WAITING = """
-INSERT INTO journal (event_id, room_id, sender, kind, sent_at, state, received_at, session_id, raw)
-VALUES (?, ?, ?, 'message', ?, 'undecrypted', ?, ?, ?) ON CONFLICT (event_id) DO NOTHING
-"""
-_NO_LONGER_WAITING = """
-DELETE FROM journal WHERE state = 'undecrypted' AND event_id IN (SELECT value FROM json_each(?))
-"""
-_SET_NEXT_BATCH = """
-INSERT INTO sync_state (id, next_batch) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET next_batch = excluded.next_batch
-"""
-_KNOWN = "SELECT event_id FROM journal WHERE event_id IN (SELECT value FROM json_each(?))"
-_WAITING = """
-SELECT event_id, room_id, sender, session_id, sent_at, raw FROM journal
-WHERE state = 'undecrypted'
-"""
 # coalesce keeps the planner from walking through the whole room: what is unfinished has an index, and is little.
 _UNFINISHED = f"""
-{_SELECT} WHERE state IN ('received', 'answered')
+{SELECT} WHERE state IN ('received', 'answered')
 AND room_id = coalesce(?, room_id) AND sender = coalesce(?, sender) ORDER BY seq
 """
 # +seq: sorting the few recent turns is cheaper than walking back through the room for turns there may not be.
 _WINDOW = f"""
-{_SELECT} WHERE room_id = ? AND thread_root IS ? AND answered_at >= ?
+{SELECT} WHERE room_id = ? AND thread_root IS ? AND answered_at >= ?
 AND said IS NOT NULL AND answer IS NOT NULL AND state IN ('answered', 'learned') AND in_context
 ORDER BY +seq DESC LIMIT ?
 """
@@ -106,55 +85,12 @@ DELETE FROM journal WHERE seq IN (
 _NO_ROOMS: Mapping[str, datetime] = {}
 
 
-class JournalRows:
-    """Rows of `journal`, and the one of `sync_state`."""
-
-    def __init__(self, sql: Sql) -> None:
-        self._sql = sql
-
-    async def sync_token(self) -> str | None:
-        """Return next_batch of the last journalled sync, None before the first."""
-        row = await self._sql.row("SELECT next_batch FROM sync_state")
-        return None if row is None else str(row[0])
-
-    async def record(
-        self, batch: SyncBatch, received: Sequence[Incoming], ignored: Sequence[Incoming], at: datetime
-    ) -> tuple[JournalEntry, ...]:
-        """Store events and next_batch; return the newly `received` ones. An event already there is left alone.
-
-        `at` is the moment of arrival by our clock. Rooms of `batch.encrypted_rooms` are marked encrypted in the same
-        transaction; echoes are not looked at. Ignored events are stored without any text. Undecryptable ones wait in
-        that state; an event of `received` or `ignored` replaces its waiting row with a new seq. Late events come
-        before the others of the batch: they are older.
-        """
-        ((last,),) = await self._sql.rows("SELECT coalesce(max(seq), 0) FROM journal")
-        await self._insert(batch, received, ignored, time_text(at))
-        await RoomRows(self._sql).mark_encrypted(batch.encrypted_rooms)
-        await self._sql.run(_SET_NEXT_BATCH, batch.next_batch)
-        if not received:
-            return ()
-        return decode_all(await self._sql.rows(f"{_SELECT} WHERE seq > ? AND state = 'received' ORDER BY seq", last))
-
-    async def known(self, event_ids: Sequence[str]) -> frozenset[str]:
-        """Return which of these event ids are journalled."""
-        found = await self._sql.rows(_KNOWN, json.dumps(list(event_ids)))
-        return frozenset(event_id for (event_id,) in found)
-
-    async def waiting(self, room_id: str | None = None, session_id: str | None = None) -> tuple[Undecryptable, ...]:
-        """Return the undecrypted events in order of arrival: of one room or Megolm session where named, or all.
-
-        Whoever sends a key says for which: there may be no such room, nor any text of that kind in a database.
-        """
-        where, values = _only(room_id=storable_or_none(room_id), session_id=storable_or_none(session_id))
-        found = await self._sql.rows(f"{_WAITING}{where} ORDER BY seq", *values)
-        return tuple(
-            Undecryptable(event, room, sender, session, read_time(sent), raw)
-            for event, room, sender, session, sent, raw in found
-        )
+class JournalRows(IncomingRows):
+    """Rows of `journal`, from when they came in until nothing is left of them."""
 
     async def get(self, event_id: str) -> JournalEntry | None:
         """Return one entry, or None."""
-        row = await self._sql.row(f"{_SELECT} WHERE event_id = ?", event_id)
+        row = await self._sql.row(f"{SELECT} WHERE event_id = ?", event_id)
         return None if row is None else decode(row)
 
     async def redacted(self, room_id: str, event_id: str, since: str) -> bool:
@@ -269,18 +205,6 @@ class JournalRows:
         """
         return await self._sql.changed(_FORGET, time_text(before), limit)
 
-    async def _insert(
-        self, batch: SyncBatch, received: Sequence[Incoming], ignored: Sequence[Incoming], at: str
-    ) -> None:
-        """Insert everything of a batch, as far as it can be told in the order of the timeline."""
-        place = {event.event_id: number for number, event in enumerate((*batch.late, *batch.events))}
-        rows = [encode(event, JournalState.RECEIVED, at) for event in received]
-        rows += [encode(event, JournalState.IGNORED, at) for event in ignored]
-        rows.sort(key=lambda row: place.get(str(row[0]), len(place)))
-        await self._sql.run(_NO_LONGER_WAITING, json.dumps([row[0] for row in rows]))
-        await self._sql.many(_INSERT, rows)
-        await self._sql.many(_INSERT_WAITING, [encode_waiting(event, at) for event in batch.undecryptable])
-
     async def _seq(self, event_id: str) -> int:
         return _found(await self._sql.row("SELECT seq FROM journal WHERE event_id = ?", event_id), event_id)
 
@@ -294,9 +218,3 @@ def _found(row: Row | None, event_id: str) -> int:
     if row is None:
         raise StorageError(f"event {event_id} is not in the journal")
     return int(row[0])
-
-
-def _only(**columns: str | None) -> tuple[str, list[str]]:
-    """Return further conditions on the columns that are named, and their values."""
-    named = {column: value for column, value in columns.items() if value is not None}
-    return "".join(f" AND {column} = ?" for column in named), list(named.values())
