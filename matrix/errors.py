@@ -13,7 +13,7 @@ _PASSING = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStat
 _TOKEN_ERRORS = frozenset({"M_UNKNOWN_TOKEN", "M_MISSING_TOKEN"})
 
 # What handling data of strangers may raise in a library, short of failures of our own storage.
-MALFORMED = (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError)
+MALFORMED = (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError, AssertionError)
 
 
 class Rejected(MatrixError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -83,3 +84,24 @@ def test_text_is_always_a_part_of_the_body(body: str, formatted: str, content: d
 def test_whether_it_is_told_that_others_are_meant(content: dict[str, Any], for_others: bool) -> None:
     """A name of a persona then does not address the bot."""
     assert address(content, "Captain, hi", ME).for_others is for_others
+
+
+@pytest.mark.parametrize("odd", ["<![foo[bar]]>", "<![", "<!", "<?x", "</", "<!DOCTYPE [<!x"])
+def test_odd_html_hides_no_mention_before_it_and_stops_nothing(odd: str) -> None:
+    """Python's parser raises AssertionError on the first of these."""
+    assert address(html(f"{PILL} {odd} hi"), "Dave hi", ME).addressed
+    assert not address(html(f"{odd} hi"), "hi", ME).addressed
+
+
+def test_html_that_takes_long_to_parse_holds_nobody_up() -> None:
+    began = monotonic()
+    address(html("<" * 60_000), "hi", ME)
+    assert monotonic() - began < 0.2
+
+
+TEXTS = st.text(alphabet=st.sampled_from("<>![]-/?&;#adDOCTYPE \"'="), max_size=40)
+
+
+@given(TEXTS)
+def test_no_html_raises(formatted: str) -> None:
+    address(html(formatted), "hi", ME)
