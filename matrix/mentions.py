@@ -88,7 +88,7 @@ class _PillFinder(HTMLParser):
         self._in_reply = 0
         self._at_start = True
 
-    def parse_marked_section(self, i: int, report: bool = True) -> int:  # noqa: FBT001, FBT002 - its signature
+    def parse_marked_section(self, i: int, report: bool = True) -> int:
         """Read `<![…` as browsers do, as a comment: some of them the parser answers with an AssertionError."""
         return self.parse_bogus_comment(i, report)
 
