@@ -159,7 +159,7 @@ async def test_each_refusal_says_in_one_sentence_or_two_what_to_do(bot: Bot) -> 
     bot.settings.of_kinds = settings
     event_id = send_file(bot)
     assert "reply to it with `!documents add`" in await command(bot, "!documents add")
-    assert "Reply to the file itself" in await add(bot, "$a-text")
+    assert "Reply to a text, Markdown, HTML or PDF file" in await add(bot, "$a-text")
     assert "no more than 0.005 MB" in await add(bot, send_file(bot, "x" * 6000))
     assert "no text in that file" in await add(bot, send_file(bot, " \n\n\u200b"))
     bot.settings.of_kinds = replace(settings, documents_enabled=False)
