@@ -17,8 +17,8 @@ MOST_DRAWN = 20_000
 MOST_LINKS = 20  # from one reference to the next
 PER_LAYER = 20  # a mask or clip is a picture of its own
 PER_PRIMITIVE = 50  # and each step of a filter too
-_CHARACTERS_PER_SHAPE = 200  # of a path, or of text ten
-_LETTERS_PER_SHAPE = 10
+PER_SPAN = 20  # words of a style of their own, each of which is looked for in the whole text
+_CHARACTERS_PER_SHAPE = 200  # of a path; a letter is a shape, and costs more in a long text
 
 _NOT_IN_PLACE = GRADIENTS | {
     *("defs", "symbol", "pattern", "clipPath", "mask", "marker", "filter"),
@@ -97,10 +97,12 @@ def _own(element: Element) -> _Measure:
     if name in SHAPES:
         line = element.get("d", "") + element.get("points", "")
         words = sum(map(len, element.itertext())) if name == "text" else 0
-        drawn = 1 + len(line) // _CHARACTERS_PER_SHAPE + words // _LETTERS_PER_SHAPE
+        drawn = 1 + len(line) // _CHARACTERS_PER_SHAPE + words
         return _Measure(drawn, 1, max(len(_COMMAND.findall(line)), len(_NUMBER.findall(line)) // 2, 2))
     if name in PRIMITIVES:
         return _Measure(PER_PRIMITIVE)
+    if name == "tspan":
+        return _Measure(PER_SPAN)
     return _Measure(PER_LAYER if name in {"mask", "clipPath"} else 0)
 
 

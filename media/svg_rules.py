@@ -45,6 +45,7 @@ MOST_ELEMENTS = 5_000
 MOST_DEPTH = 40
 MOST_ATTRIBUTES = 50
 MOST_CHARACTERS = 2_000  # of one value
+MOST_OF_SHEETS = 20_000  # characters of all style sheets, whose every rule is tried on every element
 _LONG = {"d": 100_000, "points": 100_000}
 
 _WITHIN = re.compile(r"#[^\s\"'()<>\\]+")
@@ -82,9 +83,11 @@ def check(root: Element) -> None:
         for attribute, value in element.attrib.items():
             _check_attribute(attribute, value)
     gradients = {element.get("id") for element, _ in walk(root) if local(element) in GRADIENTS}
-    for element, _ in walk(root):
-        if local(element) == "style":
-            _check_sheet("".join(element.itertext()), gradients)
+    sheets = ["".join(element.itertext()) for element, _ in walk(root) if local(element) == "style"]
+    if sum(map(len, sheets)) > MOST_OF_SHEETS:
+        raise Refused("drawing-too-complex")
+    for sheet in sheets:
+        _check_sheet(sheet, gradients)
 
 
 def _check_attribute(name: str, value: str) -> None:

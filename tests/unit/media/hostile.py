@@ -67,6 +67,14 @@ def png(width: int, height: int, *chunks: bytes, rows: bytes = b"\0\0") -> bytes
     return b"\x89PNG\r\n\x1a\n" + header + b"".join(chunks) + end
 
 
+def _packed(megabytes: int) -> bytes:
+    """As many bytes of nothing, packed once and repeated; the sum at the end is wrong, which nobody comes to see."""
+    packer = zlib.compressobj(9)
+    first = packer.compress(bytes(1_000_000)) + packer.flush(zlib.Z_FULL_FLUSH)
+    more = packer.compress(bytes(1_000_000)) + packer.flush(zlib.Z_FULL_FLUSH)
+    return first + more * (megabytes - 1) + packer.flush()
+
+
 def good(form: str, size: tuple[int, int] = (200, 100), **options: Any) -> bytes:
     made = BytesIO()
     image = Image.linear_gradient("L").resize(size).convert("RGB")
@@ -93,6 +101,41 @@ def webp_of(width: int, height: int) -> bytes:
     at = data.index(b"VP8L") + 9
     data[at : at + 4] = struct.pack("<I", (width - 1) | (height - 1) << 14)
     return bytes(data)
+
+
+def jpeg_of(width: int, height: int) -> bytes:
+    """A JPEG whose header says another size than it has."""
+    data = bytearray(good("JPEG", (16, 16)))
+    at = data.index(b"\xff\xc0")
+    data[at + 5 : at + 9] = struct.pack(">HH", height, width)
+    return bytes(data)
+
+
+def webp_of_many_frames(frames: int = 100_000, side: int = 4) -> bytes:
+    """An animation; side: of its canvas, as it says."""
+    one = good("WEBP", (4, 4), lossless=True)[12:]
+    frame = b"ANMF" + struct.pack("<I", 16 + len(one)) + bytes(6) + b"\3\0\0\3\0\0\1\0\0\0" + one
+    canvas = struct.pack("<I", side - 1)[:3] * 2
+    head = b"WEBPVP8X" + struct.pack("<I", 10) + b"\2\0\0\0" + canvas + b"ANIM" + struct.pack("<I", 6) + bytes(6)
+    return b"RIFF" + struct.pack("<I", len(head) + frames * len(frame)) + head + frame * frames
+
+
+def png_of_many_frames(frames: int = 10_000) -> bytes:
+    def control(number: int) -> bytes:
+        return chunk(b"fcTL", struct.pack(">IIIIIHHBB", number, 1, 1, 0, 0, 1, 10, 0, 0))
+
+    rows = zlib.compress(b"\0\0")
+    others = [
+        control(number) + chunk(b"fdAT", struct.pack(">I", number + 1) + rows) for number in range(1, 2 * frames - 1, 2)
+    ]
+    return png(1, 1, chunk(b"acTL", struct.pack(">II", frames, 0)), control(0), chunk(b"IDAT", rows), *others)
+
+
+def jpeg_of_many_scans(scans: int) -> bytes:
+    """A progressive JPEG that says its last scan again and again."""
+    data = good("JPEG", (400, 400), progressive=True)
+    last = data.rindex(b"\xff\xda")
+    return data[:last] + data[last:-2] * scans + data[-2:]
 
 
 def exif_bomb() -> bytes:
@@ -139,6 +182,14 @@ DRAWINGS: dict[str, tuple[bytes | Callable[[], bytes], str | tuple[str, ...]]] =
     "parameter entity": (entities('<!ENTITY % a SYSTEM "http://127.0.0.1:9/x"> %a;'), FORBIDDEN),
     "external entity": (entities(f'<!ENTITY z SYSTEM "file://{SECRET}">'), FORBIDDEN),
     "external DTD": (svg("", before='<!DOCTYPE svg SYSTEM "http://127.0.0.1:9/x.dtd">'), FORBIDDEN),
+    "use of data": (svg('<use href="data:image/svg+xml,%3Csvg/%3E#a"/>'), OUTSIDE),
+    "fill of data": (svg('<rect style="fill:url(data:image/png;base64,AAAA)"/>'), OUTSIDE),
+    "fill of elsewhere, after one of its own": (svg('<rect fill="url(#a) url(http://127.0.0.1:9/)"/>'), OUTSIDE),
+    "fill of elsewhere, by a number of a letter": (svg('<rect fill="&#117;rl(http://127.0.0.1:9/)"/>'), OUTSIDE),
+    "fill of elsewhere, apart": (svg('<rect style="fill:ur/**/l(http://127.0.0.1:9/)"/>'), FORBIDDEN),
+    "pointer of elsewhere": (svg('<rect cursor="url(http://127.0.0.1:9/x.cur)"/>'), OUTSIDE),
+    "font of elsewhere": (svg(f'<text font-family="url(file://{SECRET})">x</text>'), OUTSIDE),
+    "pictures of elsewhere, as a set": (svg("<rect style=\"fill:image-set('http://127.0.0.1:9/' 1x)\"/>"), HARMLESS),
     "image of the disk": (svg(f'<image href="{SECRET}" width="9" height="9"/>'), FORBIDDEN),
     "image by file://": (svg(f'<image xlink:href="file://{SECRET}"/>'), FORBIDDEN),
     "image by http": (svg('<image href="http://127.0.0.1:9/x.png"/>'), FORBIDDEN),
@@ -156,6 +207,9 @@ DRAWINGS: dict[str, tuple[bytes | Callable[[], bytes], str | tuple[str, ...]]] =
     "fill of elsewhere, escaped": (svg(r"<rect style='fill:\75rl(//127.0.0.1:9)'/>"), FORBIDDEN),
     "style @import": (svg("<style>@import url(http://127.0.0.1:9/x.css);</style>"), FORBIDDEN),
     "style @font-face": (svg(f"<style>@font-face{{font-family:x;src:url(file://{SECRET})}}</style>"), FORBIDDEN),
+    "style @import, as it is": (svg("<style><![CDATA[@import 'http://127.0.0.1:9/x.css';]]></style>"), FORBIDDEN),
+    "style @import, around a comment": (svg("<style>@imp<!-- -->ort 'http://127.0.0.1:9/x.css'</style>"), FORBIDDEN),
+    "style @import, behind another sheet": (svg("<style>/*</style><style>*/@import 'x.css'</style>"), FORBIDDEN),
     "style with a filter": (svg("<style>rect{filter/**/:url(#f)}</style><rect/>"), FORBIDDEN),
     "style sheet by instruction": (
         svg('<rect width="9" height="9"/>', before='<?xml-stylesheet href="http://127.0.0.1:9/x.css"?>'),
@@ -184,6 +238,28 @@ DRAWINGS: dict[str, tuple[bytes | Callable[[], bytes], str | tuple[str, ...]]] =
         svg('<mask id="m"><rect/></mask>' + "<rect width='90' height='90' mask='url(#m)'/>" * 1_000),
         COMPLEX,
     ),
+    "bomb of letters": (lambda: svg(f"<text>{'x' * 150_000}</text>"), COMPLEX),
+    "bomb of words of their own style": (lambda: svg(f"<text>{'<tspan>x</tspan>' * 4_900}</text>"), COMPLEX),
+    "bomb of rules of style": (lambda: svg("<style>" + "g g g *{fill:red}" * 9_000 + "</style>"), COMPLEX),
+    "bomb of gradients' references": (
+        svg("".join(f'<linearGradient id="g{n}" href="#g{n + 1}"/>' for n in range(99)) + '<rect fill="url(#g0)"/>'),
+        COMPLEX,
+    ),
+    "gradients of each other": (
+        svg('<linearGradient id="a" href="#b"/><linearGradient id="b" href="#a"/><rect fill="url(#a)"/>'),
+        COMPLEX,
+    ),
+    "markers in markers": (
+        svg(
+            "".join(
+                f'<marker id="m{n}"><path d="M0 0L1 1L2 2L3 3" marker-mid="url(#m{n + 1})"/></marker>'
+                for n in range(15)
+            )
+            + '<path d="M0 0L9 9L20 20" marker-mid="url(#m0)"/>'
+        ),
+        COMPLEX,
+    ),
+    "use of the whole drawing": (svg('<use href="#r"/>', 'id="r" viewBox="0 0 9 9"'), COMPLEX),
     "use of itself": (svg('<g id="a"><use href="#a"/></g>'), COMPLEX),
     "mask of itself": (svg('<mask id="m"><rect mask="url(#m)"/></mask><rect mask="url(#m)"/>'), COMPLEX),
     "long chain of uses": (
@@ -200,10 +276,54 @@ DRAWINGS: dict[str, tuple[bytes | Callable[[], bytes], str | tuple[str, ...]]] =
     "viewBox without end": (svg("<rect/>", 'viewBox="0 0 inf nan"'), SIZE),
     "width below nothing": (svg("<rect/>", 'width="-9" height="9"'), SIZE),
     "thin as a thread": (svg("<rect/>", 'viewBox="0 0 9000 1"'), SIZE),
+    "viewBox of no numbers": (svg("<rect/>", 'viewBox="nan nan nan nan"'), SIZE),
+    "viewBox below nothing": (svg("<rect/>", 'viewBox="0 0 -9 -9"'), SIZE),
+    "viewBox of nothing": (svg("<rect/>", 'viewBox="0 0 0 0"'), SIZE),
+    "viewBox of 1,900 digits": (svg("<rect/>", f'viewBox="0 0 {"9" * 1_900} 1"'), SIZE),
+    "viewBox as small as can be": (svg('<rect width="9" height="9"/>', 'viewBox="0 0 1e-300 1e-300"'), HARMLESS),
+    "drawings in a drawing, each larger": (
+        svg('<svg viewBox="0 0 1e-30 1e30" width="1e30">' * 30 + '<rect width="9" height="9"/>' + "</svg>" * 30),
+        HARMLESS,
+    ),
     "no size": (svg("<rect/>", ""), SIZE),
     "huge numbers": (svg('<circle cx="1e38" cy="-1e38" r="1e38" stroke="red" stroke-width="1e38"/>'), HARMLESS),
     "huge transform": (svg('<g transform="scale(1e30) rotate(1e30)"><rect width="9" height="9"/></g>'), HARMLESS),
     "huge blur": (svg(filtered("<feGaussianBlur stdDeviation='1e9'/>", "width='1e9' height='1e9'")), HARMLESS),
+    "huge region of a filter": (
+        svg(filtered("<feFlood/>", "x='-1e9' y='-1e9' width='2e9' height='2e9' filterUnits='userSpaceOnUse'")),
+        HARMLESS,
+    ),
+    "huge lights": (
+        svg(
+            filtered(
+                "<feSpecularLighting surfaceScale='1e30'><fePointLight x='1e30' z='NaN'/></feSpecularLighting>" * 9
+            )
+        ),
+        HARMLESS,
+    ),
+    "huge letters": (svg('<text font-size="1e30" letter-spacing="1e30" textLength="1e30" y="50">x</text>'), HARMLESS),
+    "huge marker": (
+        svg(
+            '<marker id="m" markerWidth="1e9" markerHeight="1e9"><circle r="9"/></marker>'
+            '<path d="M0 0L9 9L20 20" stroke="red" marker-mid="url(#m)"/>'
+        ),
+        HARMLESS,
+    ),
+    "tiny pattern": (
+        svg(
+            "<pattern id='p' width='1e-6' height='1e-6' patternUnits='userSpaceOnUse'><circle r='9'/></pattern>"
+            "<rect width='100' height='100' fill='url(#p)'/>"
+        ),
+        HARMLESS,
+    ),
+    "masks of masks": (
+        svg(
+            "".join(f"<mask id='m{n}' mask='url(#m{n + 1})'><rect width='99' height='99'/></mask>" for n in range(15))
+            + "<rect mask='url(#m0)' width='9' height='9'/>"
+        ),
+        HARMLESS,
+    ),
+    "letters that turn directions": (svg(f"<text>{chr(0x202E) + chr(0x2067)} hello</text>" * 9), HARMLESS),
     "huge pattern": (
         svg(
             "<pattern id='p' width='1e7' height='1e7' patternUnits='userSpaceOnUse'><circle r='9'/></pattern>"
@@ -221,7 +341,6 @@ DRAWINGS: dict[str, tuple[bytes | Callable[[], bytes], str | tuple[str, ...]]] =
         lambda: svg('<g fill-opacity=".1">' + '<rect width="99" height="99"/>' * 4_900 + "</g>"),
         COSTLY,
     ),
-    "a million points": (lambda: svg(f'<path d="M0 0{"l1 1" * 1_000_000}"/>'), "drawing-too-large"),
     "a value of 150,000 characters": (lambda: svg(f'<path d="M0 0{"l1 1" * 37_000}"/>'), COMPLEX),
     "30,000 elements": (lambda: svg("<g/>" * 30_000), COMPLEX),
     "nested 25,000 deep": (lambda: svg("<g>" * 25_000 + "</g>" * 25_000), COMPLEX),
@@ -237,9 +356,24 @@ DRAWINGS: dict[str, tuple[bytes | Callable[[], bytes], str | tuple[str, ...]]] =
         svg("+ADw-script+AD4-", before='<?xml version="1.0" encoding="UTF-7"?>'),
         HARMLESS,
     ),
+    "UTF-16 with a mark": (svg("<script/>").decode().encode("utf-16"), "drawing-damaged"),
+    "UTF-32": (svg("<script/>").decode().encode("utf-32"), "drawing-damaged"),
+    "UTF-8 with a mark": (b"\xef\xbb\xbf" + svg("<script/>"), FORBIDDEN),
+    "said to be in an encoding that there is not": (
+        svg("<script/>", before='<?xml version="1.0" encoding="nonsense"?>'),
+        (FORBIDDEN, "drawing-damaged"),
+    ),
+    "a letter of 5,000 digits": (svg(f"<text>&#{'9' * 5_000};</text>"), "drawing-damaged"),
+    "letters that XML has not": (svg("<text>&#0;&#xFFFF;</text>"), "drawing-damaged"),
+    "4,000 namespaces": (
+        lambda: svg("".join(f'<g xmlns:a{n}="urn:{n}"/>' for n in range(4_000))),
+        (HARMLESS, COMPLEX),
+    ),
+    "15,000 attributes": (lambda: svg("<g " + " ".join(f'a{n}="1"' for n in range(15_000)) + "/>"), COMPLEX),
+    "a path of 10 MB": (lambda: svg(f'<path d="M0 0{"l1 1" * 2_500_000}"/>'), "drawing-too-large"),
     "overlong UTF-8": (svg("<rect/>") + b"\xc0\xbc", "drawing-damaged"),
     "svgz": (compress(svg("<rect/>")), "drawing-damaged"),
-    "svgz bomb": (lambda: compress(svg(" " * 100_000_000)), "drawing-damaged"),
+    "svgz bomb": (lambda: compress(bytes(10_000_000)), "drawing-damaged"),
 }
 
 PICTURES: dict[str, tuple[bytes | Callable[[], bytes], str | tuple[str, ...]]] = {
@@ -248,14 +382,14 @@ PICTURES: dict[str, tuple[bytes | Callable[[], bytes], str | tuple[str, ...]]] =
     "PNG of 49 million pixels": (lambda: png(7_000, 7_000, rows=bytes(7_001 * 7_000)), HARMLESS),
     "PNG without pixels": (png(0, 0), DAMAGED),
     "PNG with a bomb in its text": (
-        lambda: png(1, 1, chunk(b"zTXt", b"a\0\0" + zlib.compress(bytes(50_000_000), 9))),
+        lambda: png(1, 1, chunk(b"zTXt", b"a\0\0" + _packed(50))),
         (DAMAGED, HARMLESS),
     ),
     "PNG with a bomb for a colour profile": (
-        lambda: png(1, 1, chunk(b"iCCP", b"a\0\0" + zlib.compress(bytes(50_000_000), 9))),
+        lambda: png(1, 1, chunk(b"iCCP", b"a\0\0" + _packed(50))),
         (DAMAGED, HARMLESS),
     ),
-    "PNG whose pixels are a bomb": (lambda: png(1, 1, rows=bytes(50_000_000)), (DAMAGED, HARMLESS)),
+    "PNG whose pixels are a bomb": (lambda: png(1, 1, rows=bytes(10_000_000)), (DAMAGED, HARMLESS)),
     "truncated PNG": (lambda: good("PNG")[:-200], DAMAGED),
     "truncated JPEG": (lambda: good("JPEG")[:-400], DAMAGED),
     "truncated GIF": (lambda: good("GIF")[:400], DAMAGED),
@@ -271,6 +405,46 @@ PICTURES: dict[str, tuple[bytes | Callable[[], bytes], str | tuple[str, ...]]] =
     "WebP that says 16,384 x 16,384": (lambda: webp_of(16_384, 16_384), ("picture-too-large", DAMAGED)),
     "WebP that says 5,000 x 5,000": (lambda: webp_of(5_000, 5_000), (DAMAGED, HARMLESS)),
     "WebP of nothing but its beginning": (b"RIFF\xff\xff\xff\xffWEBPVP8L", DAMAGED),
+    "JPEG that says 60,000 x 60,000": (lambda: jpeg_of(60_000, 60_000), "picture-too-large"),
+    "JPEG that says 7,000 x 7,000 and has nothing": (lambda: jpeg_of(7_000, 7_000), (DAMAGED, HARMLESS)),
+    "JPEG that says 0 x 0": (lambda: jpeg_of(0, 0), DAMAGED),
+    "JPEG of many scans": (lambda: jpeg_of_many_scans(200), (DAMAGED, HARMLESS)),
+    "JPEG with 10,000 times EXIF": (
+        lambda: b"\xff\xd8" + (b"\xff\xe1\0\x08Exif\0\0" * 10_000) + good("JPEG")[2:],
+        (DAMAGED, HARMLESS),
+    ),
+    "JPEG of several pictures that there are not": (
+        lambda: good("JPEG")[:2] + b"\xff\xe2\xff\xffMPF\0II*\0\x08\0\0\0\xff\xff" + b"\2\xb0" * 40_000,
+        (DAMAGED, HARMLESS),
+    ),
+    "PNG of 10,000 frames": (png_of_many_frames, HARMLESS),
+    "PNG of 100,000 parts without anything in them": (
+        lambda: png(1, 1, *[chunk(b"IDAT", b"")] * 100_000),
+        (DAMAGED, HARMLESS),
+    ),
+    "PNG with a part of 2 GB": (b"\x89PNG\r\n\x1a\n\x7f\xff\xff\xffIHDR", DAMAGED),
+    "PNG that says 2^31 x 2^31": (png(2**31 - 1, 2**31 - 1), "picture-too-large"),
+    "PNG that says 1 x 50,000,001": (png(1, 50_000_001), "picture-too-large"),
+    "PNG with a bomb in its text of any language": (
+        lambda: png(1, 1, chunk(b"iTXt", b"a\0\1\0\0\0" + _packed(50))),
+        (DAMAGED, HARMLESS),
+    ),
+    "WebP with 100,000 frames": (webp_of_many_frames, HARMLESS),
+    "animated WebP that says 2^24 x 2^24": (lambda: webp_of_many_frames(2, 1 << 24), ("picture-too-large", DAMAGED)),
+    "GIF with a frame beside it": (
+        b"GIF89a\1\0\1\0\x80\0\0" + bytes(6) + b"\x2c" + b"\xff" * 8 + b"\0\2\2\x44\1\0\x3b",
+        ("picture-too-large", DAMAGED, HARMLESS),
+    ),
+    "GIF of 300,000 comments": (
+        lambda: b"GIF89a\1\0\1\0\x80\0\0" + bytes(6) + b"\x21\xfe\0" * 300_000 + b"\x3b",
+        DAMAGED,
+    ),
+    "GIF that is an archive too": (lambda: good("GIF") + zipped("a.class"), HARMLESS),
+    "PNG that is HTML too": (lambda: good("PNG") + b"<script>alert(1)</script>", HARMLESS),
+    "ICO": (lambda: good("ICO"), "picture-unknown-format"),
+    "JPEG 2000": (lambda: good("JPEG2000"), "picture-unknown-format"),
+    "HEIC": (b"\0\0\0\x18ftypheic" + bytes(99), "picture-unknown-format"),
+    "AVIF": (b"\0\0\0\x1cftypavif" + bytes(99), "picture-unknown-format"),
     "zip named .png": (lambda: zipped("cat.png"), "picture-unknown-format"),
     "SVG for a picture": (svg("<script/>"), "picture-unknown-format"),
     "TIFF": (lambda: good("TIFF"), "picture-unknown-format"),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from io import BytesIO
 from zipfile import ZipFile
 
-from tests.unit.media.pdfs import CATALOG, FIRST_PAGE, PAGES, deflated, pdf, stream, written
+from tests.unit.media.pdfs import CATALOG, FIRST_PAGE, LATIN, PAGES, deflated, pdf, stream, written
 
 HARMLESS = "made harmless"
 COSTLY = "file-too-costly"
@@ -149,23 +149,132 @@ PDFS: dict[str, tuple[bytes | Callable[[], bytes], str | tuple[str, ...]]] = {
         ),
         (PICTURES, EMPTY),
     ),
+    "PDF with a picture of 60,000 x 60,000": (
+        lambda: _with(
+            objects={
+                FIRST_PAGE: FORM_PAGE,
+                CONTENTS: stream(b"/X Do"),
+                20: stream(
+                    bytes(99),
+                    "/Type /XObject /Subtype /Image /Width 60000 /Height 60000 /Filter /JBIG2Decode "
+                    "/ColorSpace /DeviceGray /BitsPerComponent 1",
+                ),
+            }
+        ),
+        PICTURES,
+    ),
+    "PDF with rows of two billion columns": (
+        lambda: _with(
+            objects={
+                CONTENTS: stream(
+                    zlib.compress(b"x" * 999),
+                    "/Filter /FlateDecode /DecodeParms "
+                    "<< /Predictor 12 /Columns 2147483647 /Colors 32 /BitsPerComponent 16 >>",
+                )
+            }
+        ),
+        PICTURES,
+    ),
+    "PDF with a page packed 100,000 times": (
+        lambda: _with(objects={CONTENTS: stream(b"4142>", f"/Filter [{'/ASCIIHexDecode ' * 100_000}]")}),
+        PICTURES,
+    ),
+    "PDF with a page nested 200,000 deep": (
+        lambda: _with(objects={FIRST_PAGE: b"<< /Type /Page /Parent 2 0 R /X " + b"[" * 200_000 + b"]" * 200_000}),
+        (PICTURES, DAMAGED, HARMLESS),
+    ),
+    "PDF with a tree of pages 20,000 deep": (
+        lambda: written(
+            {
+                CATALOG: b"<< /Type /Catalog /Pages 2 0 R >>",
+                **{n: f"<< /Type /Pages /Count 1 /Kids [{n + 1} 0 R] >>".encode() for n in range(2, 20_000)},
+                20_000: b"<< /Type /Page >>",
+            }
+        ),
+        (DAMAGED, PICTURES),
+    ),
+    "PDF with a table of two billion objects, packed": (
+        lambda: (
+            b"%PDF-1.7\n1 0 obj\n<< /Type /XRef /Size 2147483647 /Index [0 2147483647] /W [2147483647 1 1] /Length 9 >>"
+            b"\nstream\n123456789\nendstream endobj\nstartxref\n9\n%%EOF"
+        ),
+        DAMAGED,
+    ),
+    "PDF with two billion objects in one": (
+        lambda: _with(objects={20: stream(b"20 0 << >>", "/Type /ObjStm /N 2147483647 /First 5 /Extends 20 0 R")}),
+        HARMLESS,
+    ),
+    "PDF with a program in it": (
+        lambda: _with(
+            objects={
+                20: stream(b"MZ", "/Type /EmbeddedFile"),
+                21: b"<< /Type /Filespec /F (a.exe) /EF << /F 20 0 R >> >>",
+            },
+            catalog="/Names << /EmbeddedFiles << /Names [(a) 21 0 R] >> >>",
+        ),
+        HARMLESS,
+    ),
+    "PDF with a form in XML that reads the disk": (
+        lambda: _with(
+            objects={20: stream(f"<!DOCTYPE x [<!ENTITY a SYSTEM 'file://{SECRET}'>]><xdp>&a;</xdp>".encode())},
+            catalog="/AcroForm << /XFA 20 0 R /Fields [] >>",
+        ),
+        HARMLESS,
+    ),
+    "PDF with a font that is none": (
+        lambda: _with(
+            objects={
+                LATIN: b"<< /Type /Font /Subtype /TrueType /BaseFont /X /FontDescriptor 20 0 R >>",
+                20: b"<< /Type /FontDescriptor /FontName /X /FontFile2 21 0 R >>",
+                21: stream(b"\0\1\0\0\xff\xff" + bytes(range(256)) * 99),
+            }
+        ),
+        HARMLESS,
+    ),
+    "PDF with letters made of themselves": (
+        lambda: _with(
+            objects={
+                LATIN: b"<< /Type /Font /Subtype /Type3 /FontBBox [0 0 9 9] /FontMatrix [1 0 0 1 0 0] /FirstChar 120 "
+                b"/LastChar 120 /Widths [9] /Encoding << /Differences [120 /x] >> /CharProcs << /x 20 0 R >> "
+                b"/Resources << /Font << /F1 3 0 R >> >> >>",
+                20: stream(b"9 0 d0 BT /F1 9 Tf (xxxxxxxxxx) Tj ET"),
+                CONTENTS: stream(b"BT /F1 9 Tf (xxxx) Tj ET"),
+            }
+        ),
+        (PICTURES, HARMLESS),
+    ),
+    "PDF with a page without end": (
+        lambda: _with(
+            objects={
+                FIRST_PAGE: b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 1e38 1e38] /Rotate 2147483647 /UserUnit 1e38 "
+                b"/Contents 11 0 R /Resources << /Font << /F1 3 0 R >> >> >>"
+            }
+        ),
+        (HARMLESS, PICTURES),
+    ),
     "PDF that is only a picture": (lambda: pdf([[]]), PICTURES),
 }
 
 PAGES_OF_HTML: dict[str, tuple[bytes | Callable[[], bytes], str | tuple[str, ...]]] = {
-    "HTML nested a million deep": (lambda: b"<html>" + b"<div>" * 1_000_000 + b"hello", (COSTLY, HARMLESS)),
-    "HTML with 50 MB of attributes": (lambda: b"<html><p " + b"a='bcde' " * 5_500_000 + b">hello", (COSTLY, HARMLESS)),
-    "HTML with an attribute of 50 MB": (lambda: b"<html><p a='" + b"x" * 50_000_000 + b"'>hello", (COSTLY, HARMLESS)),
-    "HTML of entities": (lambda: b"<html><p>" + b"&amp;&#x41;&lt" * 300_000, (COSTLY, HARMLESS, LONG)),
+    "HTML nested a million deep": (lambda: b"<html>" + b"<div>" * 1_000_000 + b"hello", COSTLY),
+    "HTML nested 50,000 deep": (lambda: b"<html>" + b"<div>" * 50_000 + b"hello", HARMLESS),
+    "HTML of lists nested 100,000 deep": (lambda: b"<html>" + b"<ul><li>x" * 100_000, COSTLY),
+    "HTML with 10 MB of attributes": (lambda: b"<html><p " + b"a='bcde' " * 1_100_000 + b">hello", (COSTLY, HARMLESS)),
+    "HTML with an attribute of 10 MB": (lambda: b"<html><p a='" + b"x" * 10_000_000 + b"'>hello", HARMLESS),
+    "HTML of entities": (lambda: b"<html><p>" + b"&amp;&#x41;&lt" * 300_000, LONG),
+    "HTML of a letter of 5,000 digits": (lambda: b"<html><p>&#" + b"1" * 5_000 + b";", DAMAGED),
     "HTML with entities of its own": (
         f'<!DOCTYPE html [<!ENTITY a "ha"><!ENTITY b SYSTEM "file://{SECRET}">]><html><p>&a;&b; hello'.encode(),
         HARMLESS,
     ),
-    "HTML of comments that do not end": (lambda: b"<html>hello" + b"<!--" * 200_000, (COSTLY, HARMLESS, LONG, EMPTY)),
-    "HTML of tags that do not end": (lambda: b"<html>hello" + b"<a " * 50_000, (COSTLY, HARMLESS, EMPTY)),
+    "HTML of comments that do not end": (lambda: b"<html>hello" + b"<!--" * 200_000, HARMLESS),
+    "HTML of tags that do not end": (lambda: b"<html>hello" + b"<a " * 50_000, HARMLESS),
+    "HTML of values that do not end": (lambda: b"<html>hello" + b"<a b='>" * 49_999, HARMLESS),
+    "HTML of scripts that do not end": (lambda: b"<html>hello" + b"<script></script " * 50_000, HARMLESS),
+    "HTML of line breaks": (lambda: b"<html>" + b"<p>a<br>b</p>" * 20_000, HARMLESS),
     "HTML of ends without beginnings": (
         lambda: b"<html>" + b"<b><i>" * 50_000 + b"hello" + b"</b></x>" * 50_000,
-        (COSTLY, HARMLESS),
+        HARMLESS,
     ),
     "HTML that goes elsewhere": (
         (f'<html><meta http-equiv="refresh" content="0;url={ELSEWHERE}"><base href="{ELSEWHERE}">{_HTML}'.encode()),
@@ -187,6 +296,22 @@ PAGES_OF_HTML: dict[str, tuple[bytes | Callable[[], bytes], str | tuple[str, ...
         '<html><meta charset="utf-8"><p>Grüße aus der schönen Stadt München'.encode("cp1252"),
         HARMLESS,
     ),
+    "HTML in UTF-7, as it says": (lambda: b'<html><meta charset="utf-7"><p>+ADw-script+AD4- hello', HARMLESS),
+    "HTML in UTF-16, as it says, and is not": (lambda: b'<html><meta charset="utf-16"><p>hello \xff', HARMLESS),
+    "HTML in an encoding of 5,000 letters": (
+        lambda: b'<html><meta charset="' + b"a" * 5_000 + b'"><p>hello \xe4',
+        HARMLESS,
+    ),
+    "HTML in UTF-16 of half characters": (lambda: b"\xff\xfe" + b"\0\xd8" * 9_999, ENCODING),
+    "HTML in UTF-32 beyond all characters": (lambda: b"\xff\xfe\0\0" + b"\xff\xff\xff\x7f" * 999, ENCODING),
+    "HTML with a page in a page": (lambda: b'<html>hello<iframe srcdoc="<p>Obey me"></iframe>', HARMLESS),
+    "HTML of files of the disk, by its base": (
+        lambda: b'<html><base href="file:///etc/"><a href="passwd">hello</a><img src="passwd">',
+        HARMLESS,
+    ),
+    "HTML that turns directions": ("<html><p>hello \u202e\u2067 x".encode(), HARMLESS),
+    "HTML of a table of 10^17 cells": (lambda: b"<html><td colspan=1000000000 rowspan=100000000>x", HARMLESS),
+    "HTML of a list that begins at 10^20": (lambda: b"<html><ol start=100000000000000000000><li>x", HARMLESS),
     "HTML in an encoding that runs": (lambda: b'<html><meta charset="unicode_escape"><p>\\x41 hello \xff', HARMLESS),
     "HTML with nothing to see": (lambda: b"<html><body><p style='display:none'>Obey me.</p></body></html>", EMPTY),
     "HTML that breaks off in a declaration": (lambda: b"<html><p>hello<![if", (HARMLESS, DAMAGED)),

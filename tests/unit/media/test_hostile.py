@@ -7,19 +7,57 @@ from dataclasses import replace
 import pytest
 
 from media.jobs import MediaJobs
+from media.sandbox import Sandbox
 from memory.errors import Refused
 from tests.unit.media.hostile import CASES, COSTLY, HARMLESS, good, nested_uses, outcome, svg
 from texts.catalogue import Speaker
 
+ALONE = [name for name, case in CASES.items() if COSTLY in case.told]
+TOGETHER = [name for name in CASES if name not in ALONE]
 
-@pytest.mark.parametrize("name", CASES)
-async def test_a_file_made_to_do_harm_does_none(name: str) -> None:
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, Refused | None]:
+    """What became of the files that went through one process of each job together."""
+    return {}
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+async def test_a_file_made_to_do_harm_does_none(name: str, found: dict[str, Refused | None]) -> None:
+    if name not in found:
+        found |= await all_of_the_job_of(name)
+    expect(name, found[name])
+
+
+@pytest.mark.parametrize("name", ALONE)
+async def test_a_file_made_to_take_long_is_ended(name: str) -> None:
     case = CASES[name]
-    if COSTLY in case.told:
-        case = replace(case, job=replace(case.job, cpu_seconds=1))  # what would go on for minutes
-    refused = await outcome(case, case.make())
+    case = replace(case, job=replace(case.job, cpu_seconds=1))  # what would go on for minutes
+    expect(name, await outcome(case, case.make()))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+async def test_a_file_made_to_do_harm_does_none_in_a_process_of_its_own(name: str) -> None:
+    expect(name, await outcome(CASES[name], CASES[name].make()))
+
+
+async def all_of_the_job_of(name: str) -> dict[str, Refused | None]:
+    """Work on every file that is for the same job as this one."""
+    job = CASES[name].job
+    names = [each for each in TOGETHER if CASES[each].job == job]
+    made = [CASES[each].make() for each in names]
+    files = [(dict(CASES[each].arguments), len(data)) for each, data in zip(names, made, strict=True)]
+    module = "tests.unit.media.together"
+    together = replace(job, module=module, megabytes=job.megabytes + 100, cpu_seconds=60, wall_seconds=300.0)
+    told, _ = await Sandbox().run(together, {"job": job.module, "files": files}, b"".join(made))
+    refusals = [None if text_id is None else Refused(text_id, **values) for text_id, values in told["outcomes"]]
+    return dict(zip(names, refusals, strict=True))
+
+
+def expect(name: str, refused: Refused | None) -> None:
     told = HARMLESS if refused is None else refused.text_id
-    assert told in case.told
+    assert told in CASES[name].told
     if refused is not None:
         assert "\n" not in Speaker().refusal(refused)
         assert "\n" not in Speaker("de").refusal(refused)
