@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from media.jobs import MediaJobs
+from media.jobs import DOCUMENT, DRAWING, PICTURE, MediaJobs
 from media.sandbox import Sandbox
+from media.worker import Job
 from memory.errors import Refused
-from tests.unit.media.hostile import CASES, COSTLY, HARMLESS, good, nested_uses, outcome, svg
+from tests.unit.media.hostile import CASES, good, outcome
+from tests.unit.media.hostile_drawings import COSTLY, HARMLESS, nested_uses, svg
+from tests.unit.media.pdfs import pdf
 from texts.catalogue import Speaker
 
 ALONE = [name for name, case in CASES.items() if COSTLY in case.told]
@@ -46,13 +51,17 @@ async def all_of_the_job_of(name: str) -> dict[str, Refused | None]:
     """Work on every file that is for the same job as this one."""
     job = CASES[name].job
     names = [each for each in TOGETHER if CASES[each].job == job]
-    made = [CASES[each].make() for each in names]
-    files = [(dict(CASES[each].arguments), len(data)) for each, data in zip(names, made, strict=True)]
+    refusals = await all_of(job, [CASES[each].make() for each in names], [CASES[each].arguments for each in names])
+    return dict(zip(names, refusals, strict=True))
+
+
+async def all_of(job: Job, data: list[bytes], arguments: Sequence[Mapping[str, Any]]) -> list[Refused | None]:
+    """Work on many files in one process; return of each its refusal, or None."""
+    files = [(dict(own), len(each)) for own, each in zip(arguments, data, strict=True)]
     module = "tests.unit.media.together"
     together = replace(job, module=module, megabytes=job.megabytes + 100, cpu_seconds=60, wall_seconds=300.0)
-    told, _ = await Sandbox().run(together, {"job": job.module, "files": files}, b"".join(made))
-    refusals = [None if text_id is None else Refused(text_id, **values) for text_id, values in told["outcomes"]]
-    return dict(zip(names, refusals, strict=True))
+    told, _ = await Sandbox().run(together, {"job": job.module, "files": files}, b"".join(data))
+    return [None if text_id is None else Refused(text_id, **values) for text_id, values in told["outcomes"]]
 
 
 def expect(name: str, refused: Refused | None) -> None:
@@ -61,6 +70,29 @@ def expect(name: str, refused: Refused | None) -> None:
     if refused is not None:
         assert "\n" not in Speaker().refusal(refused)
         assert "\n" not in Speaker("de").refusal(refused)
+
+
+SMALL: dict[str, tuple[Job, bytes, dict[str, Any]]] = {
+    **{form: (PICTURE, good(form, (8, 8)), {}) for form in ("PNG", "JPEG", "GIF", "WEBP")},
+    "SVG": (DRAWING, svg("<text>é</text>"), {}),
+    **{
+        name: (DOCUMENT, data, {"name": name, "media_type": "", "most_chunks": 9})
+        for name, data in {
+            "a.pdf": pdf([["é"]], title="é"),
+            "a.html": "<!DOCTYPE html><title>x</title><ul><li style='a'>é&amp;<!-- c --></ul><pre>y</pre>".encode(),
+            "a.md": "\ufeff# é\n\n- *x*\n".encode("utf-16"),
+        }.items()
+    },
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+async def test_a_file_cut_off_anywhere_is_read_or_refused(name: str) -> None:
+    job, data, arguments = SMALL[name]
+    lengths = range(len(data))
+    found = await all_of(job, [data[:length] for length in lengths], [arguments] * len(data))
+    assert found[0] is not None
+    assert len(found) == len(lengths)
 
 
 async def test_a_good_file_works_right_after_bad_ones() -> None:

@@ -18,7 +18,7 @@ from media.svg_cost import MOST_DRAWN, MOST_LINKS, check_cost
 from media.worker import Job
 from memory.errors import Refused
 from memory.media import Picture
-from tests.unit.media.hostile import NAMESPACE, svg
+from tests.unit.media.hostile_drawings import NAMESPACE, svg
 
 WHITE, RED, BLUE, BLACK = (255, 255, 255), (255, 0, 0), (0, 0, 255), (0, 0, 0)
 
