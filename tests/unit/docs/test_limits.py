@@ -70,11 +70,12 @@ OPERATING = (
     f"It is ended at {DRAWING.megabytes} MB above what it starts with ({PICTURE.megabytes} for a picture)",
     f"after {DRAWING.cpu_seconds} seconds of computing ({DOCUMENT.cpu_seconds} for a document) or after a minute",
 )
-TOLD = [
-    (page, told)
-    for page, all_told in (("users", USERS), ("kinds", KINDS_PAGE), ("operating-kinds", OPERATING))
-    for told in all_told
-]
+SETTINGS = (
+    f"a part is given; not set: {builtin.DOCUMENT_THRESHOLD}, as measured for the built-in embedder, or "
+    f"{openai.DOCUMENT_THRESHOLD} for openai",
+)
+PAGES = {"users": USERS, "kinds": KINDS_PAGE, "operating-kinds": OPERATING, "settings": SETTINGS}
+TOLD = [(page, told) for page, all_told in PAGES.items() for told in all_told]
 
 
 @pytest.mark.parametrize(("page", "told"), TOLD)
