@@ -16,7 +16,7 @@ from memory.quota import CommandQuota, Quota
 KEY = "limits.quotas"
 OFF = "off"
 LONGEST = timedelta(days=30)
-ALLOWED_QUOTA = 'COUNT/SPAN such as "30/10m", COUNT from 1 to 10000 and SPAN in s, m, h or d of at most 30d; or "off"'
+ALLOWED_QUOTA = 'COUNT/SPAN such as "30/10m" or the word "off", COUNT from 1 to 10000, SPAN in s, m, h or d up to 30d'
 _QUOTA = re.compile(r"(10000|[1-9][0-9]{0,3})/([1-9][0-9]{0,7})([smhd])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
