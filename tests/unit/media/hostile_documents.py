@@ -273,7 +273,7 @@ PAGES_OF_HTML: dict[str, tuple[bytes | Callable[[], bytes], str | tuple[str, ...
     "HTML of scripts that do not end": (lambda: b"<html>hello" + b"<script></script " * 50_000, HARMLESS),
     "HTML of line breaks": (lambda: b"<html>" + b"<p>a<br>b</p>" * 20_000, HARMLESS),
     "HTML of ends without beginnings": (
-        lambda: b"<html>" + b"<b><i>" * 50_000 + b"hello" + b"</b></x>" * 50_000,
+        lambda: b"<html>" + b"<b><i>" * 20_000 + b"hello" + b"</b></x>" * 20_000,
         HARMLESS,
     ),
     "HTML that goes elsewhere": (
@@ -331,7 +331,7 @@ TEXTS: dict[str, tuple[bytes | Callable[[], bytes], str | tuple[str, ...]]] = {
     "Word document": (_office, UNKNOWN),
     "RTF": (lambda: b"{\\rtf1\\ansi hello}", UNKNOWN),
     "PostScript": (lambda: b"%!PS-Adobe-3.0\n(/etc/passwd) run", UNKNOWN),
-    "gzip bomb": (lambda: gzip.compress(bytes(100_000_000)), UNKNOWN),
+    "gzip bomb": (lambda: gzip.compress(bytes(10_000_000)), UNKNOWN),
     "program": (lambda: b"\x7fELF" + struct.pack("<Q", 1) * 100, UNKNOWN),
     "empty document": (lambda: b"", EMPTY),
 }

@@ -172,7 +172,7 @@ DRAWINGS: dict[str, tuple[bytes | Callable[[], bytes], str | tuple[str, ...]]] =
     "huge lights": (
         svg(
             filtered(
-                "<feSpecularLighting surfaceScale='1e30'><fePointLight x='1e30' z='NaN'/></feSpecularLighting>" * 9
+                "<feSpecularLighting surfaceScale='1e30'><fePointLight x='1e30' z='NaN'/></feSpecularLighting>" * 2
             )
         ),
         HARMLESS,
