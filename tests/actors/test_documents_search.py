@@ -72,7 +72,7 @@ async def test_d2_a_message_is_embedded_once_for_memories_and_documents(bot: Bot
         counted(bot).queries.clear()
         await bot.say(text)
         assert counted(bot).queries == [ABOUT_THE_PRINTER]
-        assert ABOUT_THE_PRINTER not in counted(bot).embedded
+        assert ABOUT_THE_PRINTER not in counted(bot).texts
         assert given(bot) == [("handbook.txt", "1 of 3", CHUNKS[0])]
         assert (await last_given(bot)).chunks == (1,)
 
