@@ -287,9 +287,9 @@ class NaiveDecay:
         self.insert(scope, owner, persona, text, private=private, protected=by_hand, now=now)
         return "forgot" if forgotten else "saved"
 
-    def promote(self, user: str, persona: str, text: str, *, private: bool) -> None:
-        """P11: nothing is forgotten for it. P1: of whom nothing may be learned, nothing is."""
-        forbidden = user in self.settings["blacklist"] or self.privacy.get(user, "open") != "open"
+    def promote(self, user: str, room: str, persona: str, text: str, *, private: bool) -> None:
+        """P11: nothing is forgotten for it. P1: of whom, and where, nothing may be learned, nothing is."""
+        forbidden = {user, room} & set(self.settings["blacklist"]) or self.privacy.get(user, "open") != "open"
         held = [row for row in self.in_list("personal", user, persona) if row["scope"] == "personal"]
         if not forbidden and len(held) < self.settings["capacity_personal"]:
             self.insert("personal", user, persona, text, private=private, protected=False, now=self.now)

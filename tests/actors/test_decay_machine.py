@@ -481,7 +481,8 @@ class ChatDays(RuleBasedStateMachine):
         event = self.says(user, text, where)
         self.set_rule(enabled=False)
         if event is not None:
-            self.naive.promote(user, self.naive.turn(event.event_id)["persona"], fact, private=event.private)
+            persona = self.naive.turn(event.event_id)["persona"]
+            self.naive.promote(user, event.room_id, persona, fact, private=event.private)
 
     # --- time, restarts, settings, the room -------------------------------------------------------------------------
 
