@@ -166,5 +166,5 @@ async def _read(response: aiohttp.ClientResponse, most_bytes: int | None) -> byt
 def _parsed(content: bytes | None) -> Any:
     try:
         return json.loads(content or b"")
-    except ValueError:
+    except (ValueError, RecursionError):  # the second of brackets nested without end
         return None

@@ -97,3 +97,13 @@ async def test_errors_of_files_are_those_of_every_request(tmp_path: Path) -> Non
             await client.download("/file", 4)
         with pytest.raises(MatrixError, match="names no file"):
             await client.upload(b"", "application/json")
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>", b"[" * 100_000, b"\xff", b"[]"])
+async def test_an_answer_that_is_no_json_object_is_an_error_of_ours(tmp_path: Path, body: bytes) -> None:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        return web.Response(body=body)
+
+    async with client_of(tmp_path, answer) as client:
+        with pytest.raises(MatrixError, match="not a JSON object"):
+            await client.request("GET", "/_matrix/client/v3/sync")
