@@ -188,7 +188,7 @@ class HeldBot(Bot):
 
     async def still(self) -> None:
         try:
-            async with asyncio.timeout(4):
+            async with asyncio.timeout(20):  # on a machine that is busy with much else too
                 while self._moving():  # noqa: ASYNC110 - no one event tells of all that may go on
                     await asyncio.sleep(0.0005)  # spinning would starve the database's thread
         except TimeoutError:
