@@ -6,8 +6,6 @@ ALTER TABLE journal ADD COLUMN scene INTEGER NOT NULL DEFAULT 0 CHECK (scene IN 
 
 -- The row of the same room whose event this one replaces; which event that is, is known once that row is sent.
 ALTER TABLE outbox ADD COLUMN edits TEXT;
--- Who is to hear it alone with the bot, or null; not sent where others are in the room by then.
-ALTER TABLE outbox ADD COLUMN only_for TEXT;
 
 -- Who is in a scene (`!verse on`), and until when if nothing more is said. thread_root '' is the main timeline.
 CREATE TABLE scenes (

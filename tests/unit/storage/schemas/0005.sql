@@ -139,9 +139,9 @@ CREATE TABLE outbox (
     device_id TEXT NOT NULL,
     sent_event_id TEXT,
     failure TEXT
-, edits TEXT, only_for TEXT) STRICT;
-INSERT INTO "outbox" VALUES(1,'txn1','!kitchen:example.org','$event',0,'{"body": "hello"}','2026-03-01T12:00:00.000250+00:00','DEVICE','$sent',NULL,NULL,NULL);
-INSERT INTO "outbox" VALUES(2,'txn2','!kitchen:example.org','$event',0,'{"body": "hello"}','2026-03-01T12:00:00.000250+00:00','DEVICE',NULL,NULL,NULL,NULL);
+, edits TEXT) STRICT;
+INSERT INTO "outbox" VALUES(1,'txn1','!kitchen:example.org','$event',0,'{"body": "hello"}','2026-03-01T12:00:00.000250+00:00','DEVICE','$sent',NULL,NULL);
+INSERT INTO "outbox" VALUES(2,'txn2','!kitchen:example.org','$event',0,'{"body": "hello"}','2026-03-01T12:00:00.000250+00:00','DEVICE',NULL,NULL,NULL);
 CREATE TABLE room_state (
     room_id TEXT PRIMARY KEY NOT NULL,
     encrypted INTEGER NOT NULL DEFAULT 0 CHECK (encrypted IN (0, 1)),
